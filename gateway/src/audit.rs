@@ -1,0 +1,1 @@
+//! Decision records: intent before, outcome after, one hash chain.

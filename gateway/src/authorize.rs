@@ -1,0 +1,1 @@
+//! Asks the PDP and makes the permit, or the refusal.

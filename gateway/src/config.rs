@@ -1,0 +1,1 @@
+//! The configuration, typed; every fault reported at once.

@@ -1,0 +1,1 @@
+//! One canonical form of a request, or a refusal.

@@ -1,0 +1,1 @@
+//! Mints what vehicle services trust.

@@ -1,0 +1,3 @@
+//! The gateway process.
+
+fn main() {}

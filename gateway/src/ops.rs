@@ -1,0 +1,1 @@
+//! The second listener: health, readiness, metrics, registry feed.

@@ -1,0 +1,1 @@
+//! The security order as one straight function.

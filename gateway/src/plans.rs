@@ -1,0 +1,1 @@
+//! The plan engine: propose, approve, dispatch, settle.

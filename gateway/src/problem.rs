@@ -1,0 +1,1 @@
+//! RFC 9457 problem details: the only file that chooses a status.

@@ -1,0 +1,1 @@
+//! The PIP: objects and their scopes, in memory.

@@ -1,0 +1,1 @@
+//! The stop lane: shares nothing with the store.

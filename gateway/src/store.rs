@@ -1,0 +1,1 @@
+//! The traits of the store and their two implementations.

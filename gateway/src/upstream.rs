@@ -1,0 +1,1 @@
+//! Client pools, forwarding and what came of it.
