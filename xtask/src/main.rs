@@ -1,1 +1,3 @@
+//! Developer commands.
+
 fn main() {}
