@@ -21,10 +21,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 
-pub use object::{Heartbeat, Known, Object, Place};
+pub use object::{Known, Object, Place};
 pub use snapshot::{SnapshotError, load, save};
-pub use sync::{Sync, SyncError};
+pub use sync::{Follower, follow};
 
+use crate::store::Heartbeat;
 use scopes::ScopeTable;
 use shards::Shards;
 
@@ -99,13 +100,13 @@ impl Registry {
         true
     }
 
-    /// Records that `owner` was alive at `beat.at`.
-    pub fn heard(&self, owner: &str, beat: Heartbeat) {
+    /// Records a service's sign of life.
+    pub fn heard(&self, beat: Heartbeat) {
         let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut beats = HashMap::clone(&self.heartbeats.load());
-        let newer = beats.get(owner).is_none_or(|known| known.at <= beat.at);
+        let newer = beats.get(&beat.owner).is_none_or(|known| known.at <= beat.at);
         if newer {
-            beats.insert(owner.to_owned(), beat);
+            beats.insert(beat.owner.clone(), beat);
             self.heartbeats.store(Arc::new(beats));
         }
     }
@@ -126,9 +127,9 @@ impl Registry {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Moves the generation on, never back.
-    pub fn advance(&self, generation: u64) {
-        self.generation.fetch_max(generation, Ordering::AcqRel);
+    /// Notes up to which change of the store this memory has followed.
+    pub fn followed(&self, generation: u64) {
+        self.generation.store(generation, Ordering::Release);
     }
 
     /// Every object, tombstones included, in no order.

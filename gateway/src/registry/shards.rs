@@ -89,6 +89,7 @@ impl Shards {
             kind: object.kind.clone(),
             owner: object.owner.clone(),
             parents: object.parents.clone(),
+            attributes: object.attributes.clone(),
         });
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = places.get(&place) {
@@ -123,6 +124,7 @@ impl Entry {
             owner: self.place.owner.clone(),
             revision: self.revision(),
             parents: self.place.parents.clone(),
+            attributes: self.place.attributes.clone(),
             deleted: self.deleted(),
         }
     }

@@ -9,6 +9,7 @@ fn object(kind: &str, id: &str, revision: u64, parents: &[&str]) -> Object {
         owner: "drones".into(),
         revision,
         parents: parents.iter().map(|parent| (*parent).into()).collect(),
+        attributes: serde_json::Map::new(),
         deleted: false,
     }
 }
