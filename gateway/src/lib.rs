@@ -17,6 +17,8 @@ pub mod pipeline;
 pub mod plans;
 pub mod problem;
 pub mod registry;
+pub mod server;
 pub mod stop;
 pub mod store;
+pub mod telemetry;
 pub mod upstream;
