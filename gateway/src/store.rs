@@ -7,16 +7,24 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::idempotency::{KeyId, KeyRecord};
 use crate::plans::{ObjectRef, Plan};
 
+pub mod embedded;
 pub mod object;
 
+pub use self::embedded::EmbeddedConfig;
 pub use self::object::RegistryObject;
+
+/// How long a plan can be read after its proposal. One that waits to be
+/// settled is kept until it is.
+pub const PLAN_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Why a step was not taken, or why nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -270,6 +278,13 @@ pub struct Store {
 }
 
 impl Store {
+    /// Opens the store in one local file, and refuses a file that another
+    /// process has open.
+    pub async fn embedded(config: EmbeddedConfig) -> Result<Self, StoreError> {
+        let store = embedded::EmbeddedStore::open(config).await?;
+        Ok(Self::of(store, "embedded"))
+    }
+
     /// The bundle of one value that implements all four traits.
     fn of<S>(implementation: S, kind: &'static str) -> Self
     where
@@ -293,4 +308,32 @@ impl fmt::Debug for Store {
             .field("kind", &self.kind)
             .finish_non_exhaustive()
     }
+}
+
+/// A record as its JSON text.
+fn encode<T: Serialize>(record: &T) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(|error| StoreError::Refused {
+        detail: format!("the record cannot be written as JSON: {error}"),
+    })
+}
+
+/// A record from its JSON text, found at `place`.
+fn decode<T: DeserializeOwned>(text: &str, place: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt {
+        place: place.to_owned(),
+        detail: error.to_string(),
+    })
+}
+
+/// The whole number of microseconds that stores compare: as fine as a double
+/// can hold exactly, which is what a script on the server counts in.
+fn micros(at: Timestamp) -> i64 {
+    at.as_microsecond()
+}
+
+fn from_micros(at: i64, place: &str) -> Result<Timestamp, StoreError> {
+    Timestamp::from_microsecond(at).map_err(|error| StoreError::Corrupt {
+        place: place.to_owned(),
+        detail: error.to_string(),
+    })
 }

@@ -4,7 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::canonical::canonical;
 use crate::plans::ObjectRef;
+use crate::store::StoreError;
+
+/// The highest revision: what JSON numbers and scripts hold exactly
+/// (RFC 7493 section 2.2).
+pub const MAX_REVISION: u64 = (1 << 53) - 1;
 
 /// One thing of the world that requests can name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,4 +41,25 @@ impl RegistryObject {
             id: self.id.clone(),
         }
     }
+
+    /// Its canonical JSON: equal text means equal content.
+    pub(super) fn encoded(&self) -> Result<String, StoreError> {
+        let refused = |detail: String| StoreError::Refused {
+            detail: format!("object `{}` `{}`: {detail}", self.kind, self.id),
+        };
+        check_revision(self.revision)?;
+        let json = serde_json::to_value(self).map_err(|error| refused(error.to_string()))?;
+        let bytes = canonical(&json).map_err(|error| refused(error.to_string()))?;
+        String::from_utf8(bytes).map_err(|error| refused(error.to_string()))
+    }
+}
+
+/// Refuses a revision that could not be compared exactly.
+pub(super) fn check_revision(revision: u64) -> Result<(), StoreError> {
+    if revision > MAX_REVISION {
+        return Err(StoreError::Refused {
+            detail: format!("revision `{revision}` is above {MAX_REVISION}"),
+        });
+    }
+    Ok(())
 }

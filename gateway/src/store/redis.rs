@@ -1,0 +1,7 @@
+//! x
+
+use crate::store::*;
+
+/// x
+#[derive(Clone, Debug)]
+pub struct RedisConfig;
