@@ -23,10 +23,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method};
+use interlock_surface::Timeout;
 use thiserror::Error;
 
 pub use body::{Answer, BodyError, OutboundBody, UpstreamBody, collect};
-pub use deadline::Budget;
 pub use outcome::{NotSentCause, Outcome, UnknownCause, effect_of};
 
 use forward::Service;
@@ -176,10 +176,10 @@ impl Upstreams {
         lane: Lane,
         service: &str,
         outbound: Outbound,
-        budget: &Budget,
+        timeout: &Timeout,
     ) -> Outcome {
         match self.services.get(service) {
-            Some(service) => service.forward(lane, outbound, budget).await,
+            Some(service) => service.forward(lane, outbound, &timeout.into()).await,
             None => Outcome::NotSent {
                 cause: NotSentCause::NoService,
             },
@@ -189,9 +189,9 @@ impl Upstreams {
     /// Sends a stop in the stop lane. As long as nothing was sent, or the
     /// service answers 503 with effect none, it is tried again with small
     /// pauses until the total budget is spent.
-    pub async fn forward_stop(&self, service: &str, stop: &StopCall, budget: &Budget) -> Outcome {
+    pub async fn forward_stop(&self, service: &str, stop: &StopCall, timeout: &Timeout) -> Outcome {
         match self.services.get(service) {
-            Some(service) => service.forward_stop(stop, budget).await,
+            Some(service) => service.forward_stop(stop, &timeout.into()).await,
             None => Outcome::NotSent {
                 cause: NotSentCause::NoService,
             },

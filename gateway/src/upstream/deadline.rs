@@ -2,18 +2,30 @@
 
 use std::time::Duration;
 
+use interlock_surface::Timeout;
 use tokio::time::Instant;
 
 /// How long a call may take, part by part (connect < attempt <= total).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub(super) struct Budget {
     /// To a free place in the lane and an open connection.
-    pub connect: Duration,
+    pub(super) connect: Duration,
     /// To the response head, connecting included.
-    pub attempt: Duration,
+    pub(super) attempt: Duration,
     /// To the last byte of the response, repeated attempts included; for a
     /// stream, to the response head.
-    pub total: Duration,
+    pub(super) total: Duration,
+}
+
+impl From<&Timeout> for Budget {
+    fn from(timeout: &Timeout) -> Self {
+        let millis = |millis: u32| Duration::from_millis(u64::from(millis));
+        Self {
+            connect: millis(timeout.connect_ms),
+            attempt: millis(timeout.attempt_ms),
+            total: millis(timeout.total_ms),
+        }
+    }
 }
 
 /// The instants a budget ends at.
