@@ -104,7 +104,7 @@ impl Bundle {
     /// of the first step that has any.
     pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
         let policies = Policies::check(files).map_err(Diagnostics::group)?;
-        let directory = directory(files)?;
+        let directory = directory(files).map_err(Diagnostics::group)?;
         let bundle = policies.ready(files, directory)?;
         let Loaded {
             policies, schema, ..
@@ -266,7 +266,7 @@ struct Policies {
 
 impl Policies {
     fn check(files: &Files) -> Result<Self, Vec<Diagnostic>> {
-        manifest::check(files).map_err(|fault| vec![fault])?;
+        manifest::check(files)?;
         let internal = |error: &dyn std::fmt::Display| vec![Diagnostic::new(Check::Schema, error)];
         let schema = validate::schema(files)?;
         let vocabulary = Vocabulary::of(&schema).map_err(|error| internal(&error))?;
@@ -311,13 +311,13 @@ fn some(faults: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
     }
 }
 
-fn directory(files: &Files) -> Result<Directory, Diagnostic> {
+fn directory(files: &Files) -> Result<Directory, Vec<Diagnostic>> {
     let text = files.required(files::GRANTS, Check::Grants)?;
     Directory::parse(text).map_err(|error| {
         let fault = Diagnostic::new(Check::Grants, &error).file(files::GRANTS);
         match error {
-            GrantsError::Json { line, column, .. } => fault.position(text, line, column),
-            GrantsError::Value { value, .. } => fault.at_last(text, &value),
+            GrantsError::Json { line, column, .. } => vec![fault.position(text, line, column)],
+            GrantsError::Value { value, .. } => vec![fault.at_last(text, &value)],
         }
     })
 }

@@ -37,7 +37,7 @@ impl Index {
     pub(crate) fn build<'a>(
         policies: impl Iterator<Item = &'a Policy>,
         schema: &Schema,
-    ) -> Result<Self, PolicySetError> {
+    ) -> Result<Self, Box<PolicySetError>> {
         let mut index = Self::default();
         for policy in policies {
             for environment in policy.get_valid_request_envs(schema) {
@@ -62,7 +62,11 @@ impl Index {
         self.candidates.get(principal)?.get(action)?.get(resource)
     }
 
-    fn file(&mut self, environment: Environment, policy: &Policy) -> Result<(), PolicySetError> {
+    fn file(
+        &mut self,
+        environment: Environment,
+        policy: &Policy,
+    ) -> Result<(), Box<PolicySetError>> {
         let (principal, action, resource) = environment;
         let actions = self.candidates.entry(principal).or_default();
         let resources = actions.entry(action).or_default();
@@ -72,14 +76,14 @@ impl Index {
 }
 
 impl Candidates {
-    fn file(&mut self, policy: &Policy) -> Result<(), PolicySetError> {
+    fn file(&mut self, policy: &Policy) -> Result<(), Box<PolicySetError>> {
         let set = match policy.resource_constraint() {
             ResourceConstraint::Any | ResourceConstraint::Is(_) => &mut self.always,
             ResourceConstraint::Eq(scope)
             | ResourceConstraint::In(scope)
             | ResourceConstraint::IsIn(_, scope) => self.by_scope.entry(scope.into()).or_default(),
         };
-        set.add(policy.clone())
+        set.add(policy.clone()).map_err(Box::new)
     }
 
     /// Evaluates what can matter for this resource.

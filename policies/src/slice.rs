@@ -129,9 +129,9 @@ impl Vocabulary {
 }
 
 /// The entity of a caller.
-pub(crate) fn principal(facts: &PrincipalFacts) -> Result<Entity, ParseErrors> {
-    let scope: EntityType = "Scope".parse()?;
-    let kind: EntityType = facts.kind.as_str().parse()?;
+pub(crate) fn principal(facts: &PrincipalFacts) -> Result<Entity, Box<ParseErrors>> {
+    let scope: EntityType = "Scope".parse().map_err(Box::new)?;
+    let kind: EntityType = facts.kind.as_str().parse().map_err(Box::new)?;
     let scopes = |ids: &mut dyn Iterator<Item = &String>| {
         let uids: Vec<Value> = ids.map(|id| Value::from(uid(&scope, id))).collect();
         Value::set(uids, None)
@@ -157,7 +157,7 @@ pub(crate) fn principal(facts: &PrincipalFacts) -> Result<Entity, ParseErrors> {
 }
 
 /// Every action of the schema by name, with its groups as ancestors.
-pub(crate) fn actions(schema: &Schema) -> Result<HashMap<String, Action>, EntitiesError> {
+pub(crate) fn actions(schema: &Schema) -> Result<HashMap<String, Action>, Box<EntitiesError>> {
     let named = |entity: &cedar_policy::Entity| {
         let entity: &Entity = entity.as_ref();
         let uid = entity.uid().clone();
@@ -167,7 +167,8 @@ pub(crate) fn actions(schema: &Schema) -> Result<HashMap<String, Action>, Entiti
         };
         (uid.eid().as_ref().to_owned(), action)
     };
-    Ok(schema.action_entities()?.iter().map(named).collect())
+    let entities = schema.action_entities().map_err(Box::new)?;
+    Ok(entities.iter().map(named).collect())
 }
 
 /// The slice of one decision: all that a level 1 policy can read.
@@ -175,7 +176,7 @@ pub(crate) fn slice(
     principal: &Arc<Entity>,
     action: &Action,
     resource: &Resource,
-) -> Result<Entities, EntitiesError> {
+) -> Result<Entities, Box<EntitiesError>> {
     let entities = [
         Arc::clone(principal),
         Arc::clone(&action.entity),
@@ -186,8 +187,8 @@ pub(crate) fn slice(
         None::<&NoEntitiesSchema>,
         TCComputation::AssumeAlreadyComputed,
         Extensions::none(),
-    )?;
-    Ok(Entities::from(core))
+    );
+    Ok(Entities::from(core.map_err(Box::new)?))
 }
 
 fn strings(set: HashSet<String>) -> Value {

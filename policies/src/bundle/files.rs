@@ -74,9 +74,9 @@ impl Files {
     }
 
     /// A file that every bundle has.
-    pub(crate) fn required(&self, name: &str, check: Check) -> Result<&str, Diagnostic> {
+    pub(crate) fn required(&self, name: &str, check: Check) -> Result<&str, Vec<Diagnostic>> {
         let missing = || Diagnostic::new(check, "the bundle has no such file").file(name);
-        self.get(name).ok_or_else(missing)
+        self.get(name).ok_or_else(|| vec![missing()])
     }
 
     pub(crate) fn schemas(&self) -> impl Iterator<Item = (&str, &str)> {

@@ -17,14 +17,14 @@ struct Manifest {
     deny_warnings: Spanned<bool>,
 }
 
-pub(super) fn check(files: &Files) -> Result<(), Diagnostic> {
+pub(super) fn check(files: &Files) -> Result<(), Vec<Diagnostic>> {
     let text = files.required(MANIFEST, Check::Manifest)?;
     let fault = |what: String| Diagnostic::new(Check::Manifest, what).file(MANIFEST);
     let manifest: Manifest = toml::from_str(text).map_err(|error| {
         let fault = fault(error.message().to_owned());
         match error.span() {
-            Some(span) => fault.offset(text, span.start),
-            None => fault,
+            Some(span) => vec![fault.offset(text, span.start)],
+            None => vec![fault],
         }
     })?;
     let expect = |key: &str, got: &dyn Display, at: usize, want: &dyn Display| {
@@ -32,7 +32,7 @@ pub(super) fn check(files: &Files) -> Result<(), Diagnostic> {
             return Ok(());
         }
         let what = format!("`{key}` is {got}, and only {want} is accepted");
-        Err(fault(what).offset(text, at))
+        Err(vec![fault(what).offset(text, at)])
     };
     let Manifest {
         format,
