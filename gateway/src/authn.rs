@@ -63,14 +63,7 @@ impl Caller {
 
     /// The one caller of open mode.
     pub fn local_operator() -> Self {
-        let roles = [
-            Role::Viewer,
-            Role::Operator,
-            Role::Driver,
-            Role::Approver,
-            Role::Admin,
-        ];
-        Self::without_token(PrincipalKind::Person, "local", "operator", &roles)
+        Self::without_token(PrincipalKind::Person, "local", "operator", &Role::ALL)
     }
 
     fn without_token(kind: PrincipalKind, issuer: &str, subject: &str, roles: &[Role]) -> Self {
@@ -260,11 +253,7 @@ impl Authenticator {
 
     /// Fetches every key set that is due at `now`, one issuer beside the other.
     pub async fn refresh_if_due(&self, now: Timestamp) {
-        join_all(
-            self.issuers()
-                .map(|issuer| issuer.keys.refresh_if_due(now)),
-        )
-        .await;
+        join_all(self.issuers().map(|issuer| issuer.keys.refresh_if_due(now))).await;
     }
 
     /// Keeps the key sets fresh for ever; run it as a task beside the server.

@@ -7,8 +7,8 @@
 
 use std::net::SocketAddr;
 
-use http::request::Parts;
 use http::Method;
+use http::request::Parts;
 use interlock_surface::{Class, Row};
 
 pub mod body;

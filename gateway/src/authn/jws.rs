@@ -57,11 +57,7 @@ impl<'token> Jws<'token> {
         let (signed, signature) = token.rsplit_once('.').ok_or(JwsError::Encoding)?;
         let (header, payload) = signed.split_once('.').ok_or(JwsError::Encoding)?;
         // A fourth part would leave a dot in the payload, which is no base64url.
-        let decode = |part: &str| {
-            URL_SAFE_NO_PAD
-                .decode(part)
-                .map_err(|_| JwsError::Encoding)
-        };
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| JwsError::Encoding);
         if decode(signature)?.is_empty() {
             return Err(JwsError::Encoding);
         }

@@ -222,22 +222,16 @@ impl Claims {
     }
 }
 
-/// A role by its name in claims and in the entities file.
+/// A role by its name in claims and in the grants file.
 fn role_named(name: &str) -> Option<Role> {
-    match name {
-        "viewer" => Some(Role::Viewer),
-        "operator" => Some(Role::Operator),
-        "driver" => Some(Role::Driver),
-        "approver" => Some(Role::Approver),
-        "admin" => Some(Role::Admin),
-        _ => None,
-    }
+    Role::ALL.into_iter().find(|role| role.as_str() == name)
 }
 
-/// A non-empty text of bounded length without control characters.
+/// A text that is not blank, of bounded length, without control characters.
 fn bounded(value: &Value) -> Option<String> {
     let text = value.as_str()?;
-    let fits = !text.is_empty() && text.len() <= ID_BYTES && !text.chars().any(char::is_control);
+    let fits =
+        !text.trim().is_empty() && text.len() <= ID_BYTES && !text.chars().any(char::is_control);
     fits.then(|| text.to_owned())
 }
 

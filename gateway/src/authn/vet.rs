@@ -20,6 +20,9 @@ pub const KEYS: usize = 100;
 /// The RSA modulus in bits: NIST SP 800-131A below, verification cost above.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
+/// The RSA exponent: FIPS 186-5 section 5.1 below, verification cost above.
+const EXPONENTS: std::ops::RangeInclusive<u64> = 65_537..=0xFFFF_FFFF;
+
 /// A key that may verify tokens, bound to its one algorithm.
 #[derive(Clone)]
 pub struct VettedKey {
@@ -97,7 +100,9 @@ pub enum KeyFault {
     Use,
     /// An algorithm, type or curve we do not verify, or a pair that does not
     /// fit together.
-    #[error("type, curve and algorithm are not one of RSA RS256/PS256, P-256 ES256, P-384 ES384, Ed25519 EdDSA")]
+    #[error(
+        "type, curve and algorithm are not one of RSA RS256/PS256, P-256 ES256, P-384 ES384, Ed25519 EdDSA"
+    )]
     Algorithm,
     /// A member is missing, mistyped or not strict base64url.
     #[error("the member `{0}` is missing or malformed")]
@@ -105,7 +110,7 @@ pub enum KeyFault {
     /// RSA modulus outside 2048 to 8192 bits, or even.
     #[error("an RSA modulus of {0} bits is not accepted")]
     Modulus(usize),
-    /// RSA exponent even or below 65537 (FIPS 186-5 section 5.1).
+    /// RSA exponent even, below 65537 or beyond 32 bits.
     #[error("the RSA exponent is not accepted")]
     Exponent,
     /// A factorable key (CVE-2017-15361).
@@ -216,8 +221,7 @@ fn rsa(jwk: &Map<String, Value>, algorithm: Algorithm) -> Result<Parts, KeyFault
     if !RSA_BITS.contains(&bits) || !odd(&modulus) {
         return Err(KeyFault::Modulus(bits));
     }
-    let small = exponent.len() < 3 || (exponent.len() == 3 && exponent.as_slice() < &[1, 0, 1]);
-    if small || exponent.len() > 4 || !odd(&exponent) {
+    if !EXPONENTS.contains(&value(&exponent)) || !odd(&exponent) {
         return Err(KeyFault::Exponent);
     }
     if roca::fingerprinted(&modulus) {
@@ -267,9 +271,19 @@ fn number(jwk: &Map<String, Value>, name: &'static str) -> Result<Vec<u8>, KeyFa
 }
 
 fn bits(number: &[u8]) -> usize {
-    number.first().map_or(0, |first| {
-        number.len() * 8 - first.leading_zeros() as usize
-    })
+    number
+        .first()
+        .map_or(0, |first| number.len() * 8 - first.leading_zeros() as usize)
+}
+
+/// The number, or the largest there is when it has more than 64 bits.
+fn value(number: &[u8]) -> u64 {
+    if number.len() > 8 {
+        return u64::MAX;
+    }
+    number
+        .iter()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 fn odd(number: &[u8]) -> bool {

@@ -113,7 +113,10 @@ pub fn foreign(headers: &HeaderMap, host: &Authority) -> bool {
         let ours = origin
             .to_str()
             .ok()
-            .and_then(|text| text.strip_prefix("http://").or(text.strip_prefix("https://")))
+            .and_then(|text| {
+                text.strip_prefix("http://")
+                    .or(text.strip_prefix("https://"))
+            })
             .and_then(|authority| Authority::parse(authority).ok());
         ours.as_ref() != Some(host)
     });
@@ -188,13 +191,13 @@ pub fn upstream_to_downstream(headers: &HeaderMap) -> HeaderMap {
     let chunked = headers.contains_key(header::TRANSFER_ENCODING);
     let mut downward = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
-        let kept = !NOT_DOWNWARD.contains(name)
-            && !nominated.contains(name)
-            && !NOT_DOWNWARD_PREFIXES
+        let stays = NOT_DOWNWARD.contains(name)
+            || nominated.contains(name)
+            || NOT_DOWNWARD_PREFIXES
                 .iter()
                 .any(|prefix| name.as_str().starts_with(prefix))
-            && !(chunked && name == header::CONTENT_LENGTH);
-        if kept {
+            || (chunked && name == header::CONTENT_LENGTH);
+        if !stays {
             downward.append(name.clone(), value.clone());
         }
     }

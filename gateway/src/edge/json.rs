@@ -53,7 +53,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         return Err(JsonError::ByteOrderMark);
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| JsonError::NotUtf8(error.valid_up_to()))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| JsonError::NotUtf8(error.valid_up_to()))?;
     let fault = Cell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
     let strict = Strict {

@@ -114,7 +114,11 @@ impl Query {
     /// # Errors
     /// [`QueryError::Undeclared`] with the first that is not.
     pub fn only(&self, declared: &[&str]) -> Result<(), QueryError> {
-        match self.pairs.iter().find(|(name, _)| !declared.contains(&&**name)) {
+        match self
+            .pairs
+            .iter()
+            .find(|(name, _)| !declared.contains(&&**name))
+        {
             Some((name, _)) => Err(QueryError::Undeclared(name.clone())),
             None => Ok(()),
         }

@@ -13,7 +13,7 @@ use crate::identity::hex;
 
 /// Why a saved set was not written or not read.
 #[derive(Debug, thiserror::Error)]
-pub enum SavedError {
+pub(super) enum SavedError {
     /// The disk.
     #[error("`{path}`: {error}")]
     Io {
