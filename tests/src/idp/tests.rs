@@ -53,6 +53,8 @@ async fn has_the_faults_it_is_told_to_have() {
     idp.set(Mood::Garbage("{".to_owned()));
     assert_eq!(http.get("/jwks").send().await.text(), "{");
     idp.close();
+    // A connection of the pool would end in another way.
+    let http = Http::to(idp.address);
     assert!(http.get("/jwks").try_send().await.unwrap_err().is_connect());
     idp.open();
     idp.set(Mood::Serving);
