@@ -86,7 +86,9 @@ impl Process {
     /// When the process ends before it, or never prints it.
     pub fn listening(&mut self) -> SocketAddr {
         self.ready("`listening on ADDRESS` on standard output", |out| {
-            out.lines()
+            // A line without its end may still be growing.
+            out.split_inclusive('\n')
+                .filter_map(|line| line.strip_suffix('\n'))
                 .find_map(|line| line.strip_prefix("listening on "))
                 .and_then(|address| address.trim().parse().ok())
         })

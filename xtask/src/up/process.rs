@@ -95,35 +95,17 @@ impl Process {
         }
     }
 
-    /// Asks the process and what it started to end; after [`DRAIN`] kills
-    /// them.
+    /// Asks the process and what it started to end; kills what is left after
+    /// [`DRAIN`].
     pub(crate) async fn stop(&mut self) {
-        self.signal("TERM").await;
+        signal(self.group, "TERM").await;
         if timeout(DRAIN, self.child.wait()).await.is_err() {
-            eprintln!(
-                "{} did not end within {} s: killed",
-                self.name,
-                DRAIN.as_secs()
-            );
-            self.signal("KILL").await;
-            if let Err(cause) = self.child.wait().await {
-                eprintln!("cannot wait for {}: {cause}", self.name);
-            }
+            eprintln!("{} did not end within {DRAIN:?}: killed", self.name);
         }
-    }
-
-    /// Sends a signal to the whole group. Through the shell, since the
-    /// standard library sends none but SIGKILL.
-    async fn signal(&mut self, signal: &str) {
-        if matches!(self.child.try_wait(), Ok(Some(_))) {
-            return;
-        }
-        let sent = Command::new("sh")
-            .args(["-c", &format!("kill -{signal} -{}", self.group)])
-            .status()
-            .await;
-        if let Err(cause) = sent {
-            eprintln!("cannot signal {}: {cause}", self.name);
+        // Also when it ended by itself: it may have left children behind.
+        signal(self.group, "KILL").await;
+        if let Err(cause) = self.child.wait().await {
+            eprintln!("cannot wait for {}: {cause}", self.name);
         }
     }
 
@@ -152,3 +134,20 @@ impl Process {
             .collect()
     }
 }
+
+/// Sends a signal to a process group. Through the shell, since the standard
+/// library sends none but SIGKILL. A group that is gone is what we want, so
+/// the shell's word on that is not read.
+async fn signal(group: u32, signal: &str) {
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -{signal} -{group}")])
+        .stderr(Stdio::null())
+        .status()
+        .await;
+    if let Err(cause) = sent {
+        eprintln!("cannot send a signal: {cause}");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -105,3 +105,6 @@ fn lock(path: &Path) -> Result<File, Failure> {
         Err(TryLockError::Error(cause)) => Err(Failure::file(path)(cause)),
     }
 }
+
+#[cfg(test)]
+mod tests;

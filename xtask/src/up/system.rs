@@ -150,9 +150,11 @@ impl<'a> System<'a> {
     }
 }
 
-/// The address in a `listening on ADDRESS` line.
+/// The address in a `listening on ADDRESS` line. A line without its end may
+/// still be growing.
 fn listening(log: &str) -> Option<SocketAddr> {
-    log.lines()
+    log.split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'))
         .find_map(|line| line.strip_prefix("listening on "))
         .and_then(|address| address.trim().parse().ok())
 }
@@ -184,3 +186,6 @@ async fn healthy(gateway: SocketAddr) -> bool {
         Ok(Err(_)) | Err(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
