@@ -13,7 +13,9 @@ use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICA
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
+use crate::authorize::{Evidence, Refusal};
 use crate::effect::Effect;
+use kinds::Facts;
 pub use kinds::Kind;
 
 /// The prefix of every problem type of ours.
@@ -90,6 +92,33 @@ impl Problem {
         self
     }
 
+    /// What a refusal of the PDP looks like from outside. The policies that
+    /// decided are named only to those who may see the object.
+    pub fn refusal(refusal: Refusal, evidence: &Evidence) -> Self {
+        match refusal {
+            Refusal::Unauthenticated => {
+                Problem::unauthenticated("this needs a bearer token here")
+            }
+            Refusal::Forbidden => Problem::new(
+                Kind::Forbidden,
+                "you may see this, but no policy lets you do it",
+            )
+            .with("reasons", json!(evidence.reasons))
+            .with("decision", json!(evidence.decision)),
+            Refusal::Hidden => Problem::not_found(),
+            Refusal::Broken => Problem::new(
+                Kind::PolicyBroken,
+                "a policy could not be evaluated; nothing was done",
+            )
+            .with("decision", json!(evidence.decision)),
+        }
+    }
+
+    /// What exactly is wrong.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -162,5 +191,3 @@ pub fn status_codes_md() -> String {
     }
     text
 }
-
-use kinds::Facts;

@@ -25,12 +25,16 @@ pub enum Kind {
     NotFound,
     /// The path exists with other methods.
     MethodNotAllowed,
+    /// The body did not arrive in time.
+    RequestTimeout,
     /// The plan's state does not allow this.
     PlanState,
     /// The same idempotency key is still running.
     RequestInProgress,
     /// What an earlier request under this key did is not known.
     OutcomeUnknown,
+    /// A registry change is older than what is known.
+    StaleRevision,
     /// `If-Match` names another digest.
     DigestMismatch,
     /// The body is over the row's limit.
@@ -102,7 +106,7 @@ const fn facts(
 
 impl Kind {
     /// All kinds, for the documentation and for the test that sees each.
-    pub const ALL: [Kind; 34] = [
+    pub const ALL: [Kind; 36] = [
         Kind::InvalidPath,
         Kind::InvalidHeader,
         Kind::InvalidRequest,
@@ -114,9 +118,11 @@ impl Kind {
         Kind::ApprovalRefused,
         Kind::NotFound,
         Kind::MethodNotAllowed,
+        Kind::RequestTimeout,
         Kind::PlanState,
         Kind::RequestInProgress,
         Kind::OutcomeUnknown,
+        Kind::StaleRevision,
         Kind::DigestMismatch,
         Kind::BodyTooLarge,
         Kind::UnsupportedMediaType,
@@ -208,6 +214,12 @@ impl Kind {
                 "Method not allowed",
                 "Use one of the methods in `Allow`.",
             ),
+            Kind::RequestTimeout => facts(
+                "request-timeout",
+                408,
+                "Request timeout",
+                "Send the whole body without pauses.",
+            ),
             Kind::PlanState => facts(
                 "plan-state",
                 409,
@@ -225,6 +237,12 @@ impl Kind {
                 409,
                 "Outcome unknown",
                 "Check the state that the detail names before asking again with a new key.",
+            ),
+            Kind::StaleRevision => facts(
+                "stale-revision",
+                409,
+                "Revision is not newer",
+                "Read the object's present state and send its change under a newer revision.",
             ),
             Kind::DigestMismatch => facts(
                 "digest-mismatch",
