@@ -7,7 +7,7 @@ use crate::class::Class;
 use crate::relation::Relation;
 use crate::row::{ResourceFrom, Row};
 use crate::tables::{ROWS, TIMEOUTS};
-use crate::terms::{BodyRule, Idempotency, ServedBy};
+use crate::terms::{BodyRule, Idempotency, ParamKind, ServedBy};
 
 const HEAD: &str = "\
 # API surface
@@ -16,8 +16,8 @@ Generated from `api-surface/surface/`; do not edit. `cargo xtask golden` writes 
 
 Every endpoint and command kind there is. What is not in these tables does not exist: an unlisted
 path is 404, an unlisted method of a listed path is 405 with `Allow`, and HEAD is its GET without a
-body. Path parameters are UUIDs in any case unless said otherwise. Query parameters and body fields
-that are not listed are 400.
+body. A path parameter is a UUID, in any case, or an id: 1 to 64 of `A-Z a-z 0-9 . _ : -`, first a letter
+or digit; other text there is 404. Query parameters and body fields that are not listed are 400.
 
 ";
 
@@ -93,6 +93,7 @@ fn service(name: &str) -> String {
     let details = rows().map(|row| {
         vec![
             code(row.name),
+            params(row),
             body(row),
             if row.query.is_empty() {
                 "-".to_owned()
@@ -104,7 +105,7 @@ fn service(name: &str) -> String {
         ]
     });
     out.push_str(&table(
-        &["Row", "Body", "Query", "Deadline", "Served by"],
+        &["Row", "Path", "Body", "Query", "Deadline", "Served by"],
         details,
     ));
     out
@@ -145,6 +146,21 @@ fn key(row: &Row) -> &'static str {
     }
 }
 
+fn params(row: &Row) -> String {
+    let params: Vec<String> = row
+        .params()
+        .map(|(name, kind)| match kind {
+            ParamKind::Uuid => format!("{} UUID", code(name)),
+            ParamKind::Text => format!("{} id", code(name)),
+        })
+        .collect();
+    if params.is_empty() {
+        "-".to_owned()
+    } else {
+        params.join(", ")
+    }
+}
+
 fn body(row: &Row) -> String {
     let rule = match row.body {
         BodyRule::None => return "none".to_owned(),
@@ -152,8 +168,8 @@ fn body(row: &Row) -> String {
         BodyRule::Required => "required",
     };
     let mut text = format!(
-        "{rule}, at most {} KiB; acting: {}",
-        row.body_limit / 1024,
+        "{rule}, at most {} bytes; acting: {}",
+        row.body_limit,
         names(row.acting)
     );
     if !row.annotation.is_empty() {

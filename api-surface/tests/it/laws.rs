@@ -165,3 +165,14 @@ fn a_missing_file_is_named() {
         Some("surface/timeouts.toml")
     );
 }
+
+#[test]
+fn kinds_of_one_path_become_candidates() {
+    let constants = compile_sources(&with(&fixture("mixed-kinds.good"))).expect("lawful");
+    assert!(
+        constants.contains(
+            "(Method::Post, Candidates { first: &ROW_TABLE[0], rest: &[&ROW_TABLE[1]] })"
+        ),
+        "{constants}"
+    );
+}

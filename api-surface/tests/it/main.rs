@@ -17,3 +17,5 @@ mod goldens;
 mod laws;
 #[cfg(test)]
 mod openapi;
+#[cfg(test)]
+mod templates;
