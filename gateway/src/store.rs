@@ -18,9 +18,11 @@ use crate::plans::{ObjectRef, Plan};
 
 pub mod embedded;
 pub mod object;
+pub mod redis;
 
 pub use self::embedded::EmbeddedConfig;
 pub use self::object::RegistryObject;
+pub use self::redis::RedisConfig;
 
 /// How long a plan can be read after its proposal. One that waits to be
 /// settled is kept until it is.
@@ -29,7 +31,8 @@ pub const PLAN_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Why a step was not taken, or why nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot be reached, or the connection broke.
+    /// The store cannot be reached, or the connection broke while the step
+    /// was under way, which may then have been taken.
     #[error("the store is unavailable: {detail}")]
     Unavailable {
         /// For the log.
@@ -283,6 +286,13 @@ impl Store {
     pub async fn embedded(config: EmbeddedConfig) -> Result<Self, StoreError> {
         let store = embedded::EmbeddedStore::open(config).await?;
         Ok(Self::of(store, "embedded"))
+    }
+
+    /// Opens the store on a Redis server. One that cannot be reached is no
+    /// error: it is tried again with every step. One that would evict is.
+    pub async fn redis(config: RedisConfig) -> Result<Self, StoreError> {
+        let store = redis::RedisStore::open(config).await?;
+        Ok(Self::of(store, "redis"))
     }
 
     /// The bundle of one value that implements all four traits.
