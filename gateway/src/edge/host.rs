@@ -56,7 +56,7 @@ impl Authority {
         };
         let port = match port {
             None => None,
-            Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Some(text.parse().map_err(|_| HostError::Malformed)?)
             }
             Some(_) => return Err(HostError::Malformed),
