@@ -194,8 +194,7 @@ impl Diagnostic {
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         self.line = Some(before.matches('\n').count() + 1);
         self.column = Some(before.get(start..).unwrap_or("").chars().count() + 1);
-        let line = text.get(start..).and_then(|rest| rest.lines().next());
-        self.source = line.map(str::to_owned);
+        self.source = excerpt(text, start);
         self
     }
 
@@ -237,6 +236,24 @@ impl Diagnostic {
     }
 }
 
+/// An error with its causes, which Cedar leaves out of the message.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = plain(&error.to_string());
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&plain(&inner.to_string()));
+        cause = inner.source();
+    }
+    text
+}
+
+/// The line that a byte offset lies in, cut to what a terminal shows.
+fn excerpt(text: &str, start: usize) -> Option<String> {
+    let line = text.get(start..)?.lines().next()?;
+    Some(line.chars().take(160).collect())
+}
+
 /// Cedar's wording without the names of its insides.
 fn plain(message: &str) -> String {
     message.replace("__cedar::internal::", "")
@@ -257,7 +274,7 @@ impl fmt::Display for Diagnostic {
         }
         if let Some(source) = &self.source {
             write!(f, "\n    {source}")?;
-            if let Some(column) = self.column {
+            if let Some(column) = self.column.filter(|column| *column <= 160) {
                 write!(f, "\n    {:>column$}", "^")?;
             }
         }
@@ -278,10 +295,10 @@ impl Diagnostics {
     /// all actions is one fault, not one for every action.
     pub(crate) fn group(faults: Vec<Diagnostic>) -> Self {
         let mut groups: BTreeMap<_, Diagnostic> = BTreeMap::new();
-        for (order, fault) in faults.into_iter().enumerate() {
+        for fault in faults {
             let place = (fault.file.clone(), fault.line, fault.column, fault.check);
             // Faults without a place are told apart by what they say.
-            let tie = fault.line.is_none().then_some(order);
+            let tie = fault.line.is_none().then(|| fault.message.clone());
             groups
                 .entry((place, tie))
                 .and_modify(|first| first.count += fault.count)

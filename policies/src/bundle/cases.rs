@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::files::{CASE_ENTITIES, CASES, Files};
-use crate::diagnostics::{Check, Diagnostic};
+use crate::diagnostics::{Check, Diagnostic, chain};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,16 +145,4 @@ fn shared_entities(name: &str, files: &Files, schema: &Schema) -> Result<Entitie
     })?;
     let parsed = Entities::from_json_str(text, Some(schema));
     parsed.map_err(|error| format!("{file}: {}", chain(&error)))
-}
-
-/// An error with its causes, which Cedar leaves out of the message.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }

@@ -21,6 +21,8 @@ use super::{TENANT_GUARD, TENANT_GUARD_TEXT};
 use crate::diagnostics::{Check, Diagnostic};
 use crate::slice::{Action, OBSERVE};
 
+const RESTORE: &str = "restore guards/10-tenant.cedar as it was delivered";
+
 /// The actions of the schema by name; which of them are stops is said by the
 /// rows and by the schema's group, whichever says so.
 pub(super) struct Gate<'a> {
@@ -54,7 +56,7 @@ impl<'a> Gate<'a> {
             .collect();
         if !policies.iter().any(|located| located.id() == TENANT_GUARD) {
             let what = format!("the bundle has no `{TENANT_GUARD}`");
-            faults.push(Diagnostic::new(Check::TenantGuard, what).help(pinned()));
+            faults.push(Diagnostic::new(Check::TenantGuard, what).help(RESTORE));
         }
         faults.extend(self.unpermitted(policies));
         faults
@@ -65,7 +67,7 @@ impl<'a> Gate<'a> {
             return (!is_tenant_guard(&located.policy)).then(|| {
                 let what = format!("`{TENANT_GUARD}` is not the pinned one");
                 let fault = located.fault(self.files, Check::TenantGuard, what);
-                fault.help(pinned())
+                fault.help(RESTORE)
             });
         }
         let constraint = located.policy.action_constraint();
@@ -172,8 +174,4 @@ fn is_tenant_guard(policy: &Policy) -> bool {
     let pinned: Option<Policy> = Policy::parse(None, TENANT_GUARD_TEXT).ok();
     let pinned = pinned.as_ref().and_then(body);
     pinned.is_some() && pinned == body(policy)
-}
-
-fn pinned() -> String {
-    format!("restore guards/10-tenant.cedar as it was delivered:\n{TENANT_GUARD_TEXT}")
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use cedar_policy::{Entities, Entity, EntityTypeName, EntityUid, Schema};
 use interlock_surface::{ROWS, ResourceType, Row};
 
-use crate::diagnostics::{Check, Diagnostic};
+use crate::diagnostics::{Check, Diagnostic, chain};
 use crate::facts::{Principal, PrincipalFacts, PrincipalKind, Proposer, ResourceFacts, Role};
 use crate::grants::Directory;
 use crate::slice::{Action, OBSERVE, Vocabulary};
@@ -127,9 +127,8 @@ pub(super) fn shapes(schema: &Schema, vocabulary: &Vocabulary) -> Vec<Diagnostic
 
 fn fits(schema: &Schema, entity: Entity) -> Option<String> {
     let result = Entities::from_entities([entity], Some(schema));
-    result
-        .err()
-        .map(|error| format!("facts do not fit the schema: {error}"))
+    let error = result.err()?;
+    Some(format!("facts do not fit the schema: {}", chain(&error)))
 }
 
 /// A principal that holds every role on the scope `sample`.

@@ -1,10 +1,11 @@
-use std::path::Path;
+mod broken;
+pub(crate) mod overlay;
 
 use super::Bundle;
+use overlay::here;
 
 pub(crate) fn shipped() -> Bundle {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("bundle");
-    match Bundle::load(&directory) {
+    match Bundle::load(&here("bundle")) {
         Ok(bundle) => bundle,
         Err(faults) => panic!("the shipped bundle is refused:\n{faults}"),
     }

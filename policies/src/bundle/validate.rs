@@ -62,14 +62,21 @@ pub(super) fn policies(
     let result =
         Validator::new(schema.clone()).validate_with_level(set, ValidationMode::Strict, LEVEL);
     let errors = result.validation_errors();
-    let errors = errors.map(|error| fault(check(error), error.policy_id(), error));
+    let errors: Vec<Diagnostic> = errors
+        .map(|error| fault(check(error), error.policy_id(), error))
+        .collect();
+    if !errors.is_empty() {
+        // Most warnings beside an error follow from it.
+        return Err(errors);
+    }
     let warnings = result.validation_warnings();
-    let warnings = warnings.map(|w| fault(Check::Warning, w.policy_id(), w));
-    let faults: Vec<Diagnostic> = errors.chain(warnings).collect();
-    if faults.is_empty() {
+    let warnings: Vec<Diagnostic> = warnings
+        .map(|warning| fault(Check::Warning, warning.policy_id(), warning))
+        .collect();
+    if warnings.is_empty() {
         Ok(())
     } else {
-        Err(faults)
+        Err(warnings)
     }
 }
 
