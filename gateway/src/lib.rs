@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod authn;
 pub mod authorize;
+pub mod canonical;
 pub mod clock;
 pub mod config;
 pub mod edge;

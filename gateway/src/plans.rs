@@ -1,1 +1,22 @@
-//! The plan engine: propose, approve, dispatch, settle.
+//! The plan engine: propose, approve, dispatch, settle. A plan is a write that
+//! waits for a person. This module is pure: records, and functions from one
+//! record and `now` to the next; the store only swaps one for the other.
+
+pub mod code;
+pub mod digest;
+pub mod plan;
+pub mod state;
+pub mod view;
+
+pub use self::code::{ApprovalCode, CodeHash, Randomness, RandomnessError, SystemRandomness};
+pub use self::digest::PlanDigest;
+pub use self::plan::{
+    Approval, Decision, Evidence, ObjectRef, Operation, Plan, Refusal, State, Status,
+};
+pub use self::state::{
+    APPROVAL_WINDOW, DECISION_WINDOW, DispatchEnd, Lease, PlanError, Proposal, SettleAnswer,
+};
+pub use self::view::PlanView;
+
+#[cfg(test)]
+mod tests;
