@@ -1,1 +1,27 @@
-//! To be filled.
+//! Verifies the gateway's grant for a service that stands behind it.
+//!
+//! The gateway decides; the service behind it trusts one signed statement, the grant, and
+//! nothing else. [`require_grant`] checks it before a handler runs, and [`Granted`] is the proof
+//! that it did: a handler that asks for one cannot be reached without it.
+//!
+//! The format, and what a service in any other language must check, is in `docs/GRANTS.md`;
+//! `docs/grant-vectors.json` holds fixed examples, good and bad, that this crate's tests read.
+
+mod claims;
+mod clock;
+mod digest;
+mod feed;
+mod guard;
+mod keys;
+mod layer;
+mod problem;
+mod replay;
+
+pub use crate::claims::{Approval, Caller, CallerKind, Claims, Party, Proposer};
+pub use crate::clock::{Clock, SystemClock};
+pub use crate::digest::body_digest;
+pub use crate::feed::{FEED_HEADER, FeedClaims, FeedError, sign_feed, verify_feed};
+pub use crate::guard::{GRANT_HEADER, Guard, Refusal};
+pub use crate::keys::{Key, KeyError, KeySet, Keys};
+pub use crate::layer::{Granted, require_grant};
+pub use crate::problem::PROBLEM_JSON;

@@ -1,0 +1,111 @@
+//! A request on its way to the wire. Either its sender gives up before the
+//! first byte, or the connection takes it: never both.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::super::LinkOutcome;
+use super::not_sent;
+
+/// A request that waits for the wire.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// Names its answer.
+    pub(super) seq: u64,
+    /// The frame.
+    pub(super) bytes: Vec<u8>,
+    /// Where its outcome goes.
+    pub(super) reply: oneshot::Sender<LinkOutcome>,
+    taken: Arc<AtomicBool>,
+}
+
+/// The sender's side.
+pub(super) struct Ticket {
+    reply: oneshot::Receiver<LinkOutcome>,
+    taken: Arc<AtomicBool>,
+}
+
+impl Outgoing {
+    pub(super) fn new(seq: u64, bytes: Vec<u8>) -> (Self, Ticket) {
+        let (reply, receiver) = oneshot::channel();
+        let taken = Arc::new(AtomicBool::new(false));
+        let ticket = Ticket {
+            reply: receiver,
+            taken: Arc::clone(&taken),
+        };
+        let outgoing = Self {
+            seq,
+            bytes,
+            reply,
+            taken,
+        };
+        (outgoing, ticket)
+    }
+
+    /// Takes it for the wire. False: its sender has given up, and was told
+    /// that nothing was sent.
+    pub(super) fn take(&self) -> bool {
+        !self.taken.swap(true, Ordering::AcqRel)
+    }
+}
+
+impl Ticket {
+    /// Waits for the outcome, at most `deadline`.
+    pub(super) async fn wait(self, deadline: Duration) -> LinkOutcome {
+        match tokio::time::timeout(deadline, self.reply).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => given_up(&self.taken, "the connection was lost"),
+            Err(_) => given_up(&self.taken, "no answer came in time"),
+        }
+    }
+}
+
+/// INVARIANT: whoever swaps `taken` first decides whether a byte is sent.
+fn given_up(taken: &AtomicBool, why: &str) -> LinkOutcome {
+    if taken.swap(true, Ordering::AcqRel) {
+        LinkOutcome::Unknown {
+            reason: format!("{why}; the swarm may have acted"),
+        }
+    } else {
+        not_sent(format!("{why} before anything was sent"))
+    }
+}
+
+/// What waits for the wire.
+#[derive(Debug)]
+pub(super) struct Queues {
+    pub(super) starts: mpsc::Receiver<Outgoing>,
+    pub(super) stops: mpsc::Receiver<Outgoing>,
+}
+
+impl Queues {
+    /// The next request to write. SAFETY-STOP: a stop overtakes every start.
+    pub(super) async fn next(&mut self) -> Option<Outgoing> {
+        loop {
+            let outgoing = tokio::select! {
+                biased;
+                stop = self.stops.recv() => stop?,
+                start = self.starts.recv() => start?,
+            };
+            if outgoing.take() {
+                return Some(outgoing);
+            }
+        }
+    }
+
+    /// Tells all who wait that nothing was sent, so that nothing is sent late
+    /// on the next connection.
+    pub(super) fn refuse_all(&mut self, why: &str) {
+        for queue in [&mut self.stops, &mut self.starts] {
+            while let Ok(outgoing) = queue.try_recv() {
+                if outgoing.take() {
+                    // A sender that is gone needs no answer.
+                    let _ = outgoing.reply.send(not_sent(why.to_owned()));
+                }
+            }
+        }
+    }
+}

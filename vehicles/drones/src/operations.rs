@@ -1,0 +1,444 @@
+//! What was asked of the swarm, durable before it happens and never done twice.
+//!
+//! A started operation that nobody finishes is settled later: by the swarm's own list of missions
+//! it ever accepted. An operation never seen is tombstoned when somebody asks for it, so that its
+//! packet is refused however late it comes.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+use uuid::Uuid;
+
+use crate::contract::Mission;
+use crate::database::{Database, DatabaseError};
+use crate::epoch::Stops;
+
+#[cfg(test)]
+mod tests;
+
+/// How many missions are kept.
+pub const KEEP_MISSIONS: u32 = 1000;
+
+/// How many operations are kept. A grant lives two minutes, so the packet of an operation this
+/// far back is refused by its grant.
+const KEEP_OPERATIONS: u32 = 100_000;
+
+/// Whether the swarm may have acted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Nothing was sent, or the swarm refused it.
+    None,
+    /// Sent, and nobody knows.
+    Maybe,
+    /// It happened.
+    Done,
+}
+
+/// An answer, kept to be given again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// JSON.
+    pub body: String,
+    /// The `Location` header.
+    pub location: Option<String>,
+}
+
+/// Where an operation stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Begun by this process, which is still at it.
+    Running,
+    /// Begun, and not known to have ended.
+    Unsettled,
+    /// Happened, and answered so.
+    Done(Answer),
+    /// Did not happen and never will; the refusal it was answered with, if any.
+    Tombstoned(Option<Answer>),
+}
+
+/// An operation on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The digest of its request.
+    pub digest: Option<String>,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// What an attempt to begin came to.
+#[derive(Debug)]
+pub enum Begun {
+    /// It is durable, and this caller alone goes on.
+    Fresh(Running),
+    /// It was there before.
+    Existing(Record),
+}
+
+/// Proof that this process is at an operation; dropping it says that it is not any more.
+#[derive(Debug)]
+pub struct Running {
+    id: Uuid,
+    all: Arc<Mutex<HashSet<Uuid>>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&self.id);
+    }
+}
+
+/// What the last life of the service left behind.
+#[derive(Debug)]
+pub struct Legacy {
+    /// The stops so far.
+    pub stops: Stops,
+    /// How often the service was started, this time included; the claim's epoch on the link.
+    pub starts: u64,
+    /// The last life ended in order.
+    pub clean: bool,
+    /// The missions, oldest first.
+    pub missions: Vec<Mission>,
+    /// Operations begun and never finished.
+    pub unsettled: Vec<Uuid>,
+}
+
+/// The operations, missions and stops on record.
+#[derive(Debug)]
+pub struct Operations {
+    database: Database,
+    running: Arc<Mutex<HashSet<Uuid>>>,
+}
+
+impl Operations {
+    /// Reads what is left from before, and notes that a life begins.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn open(
+        database: Database,
+        swarm: &str,
+    ) -> Result<(Self, Legacy), DatabaseError> {
+        let mut transaction = database.pool().begin().await?;
+        sqlx::query(
+            "INSERT INTO swarm (id, name, starts, stop_epoch, clean) VALUES (1, ?, 0, 0, 1)
+             ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(swarm)
+        .execute(&mut *transaction)
+        .await?;
+        let row = sqlx::query("SELECT * FROM swarm").fetch_one(&mut *transaction).await?;
+        let found: String = row.try_get("name")?;
+        if found != swarm {
+            return Err(DatabaseError::OtherSwarm {
+                found,
+                expected: swarm.to_owned(),
+            });
+        }
+        let starts = unsigned(row.try_get("starts")?)?.saturating_add(1);
+        let stops = Stops {
+            epoch: unsigned(row.try_get("stop_epoch")?)?,
+            last: row
+                .try_get::<Option<i64>, _>("last_stop_ms")?
+                .map(timestamp)
+                .transpose()?,
+        };
+        let clean = row.try_get::<i64, _>("clean")? == 1;
+        sqlx::query("UPDATE swarm SET starts = ?, clean = 0")
+            .bind(signed(starts))
+            .execute(&mut *transaction)
+            .await?;
+        let missions: Vec<String> =
+            sqlx::query_scalar("SELECT mission FROM missions ORDER BY created_ms, id")
+                .fetch_all(&mut *transaction)
+                .await?;
+        let unsettled: Vec<String> =
+            sqlx::query_scalar("SELECT id FROM operations WHERE state = 'started' ORDER BY begun_ms")
+                .fetch_all(&mut *transaction)
+                .await?;
+        transaction.commit().await?;
+        let legacy = Legacy {
+            stops,
+            starts,
+            clean,
+            missions: missions.iter().map(|text| mission(text)).collect::<Result<_, _>>()?,
+            unsettled: unsettled.iter().map(|text| id(text)).collect::<Result<_, _>>()?,
+        };
+        let running = Arc::new(Mutex::new(HashSet::new()));
+        Ok((Self { database, running }, legacy))
+    }
+
+    /// The operation on record under this id.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn find(&self, id: Uuid) -> Result<Option<Record>, DatabaseError> {
+        // Whoever finishes writes first and leaves `running` after: so "started and not running"
+        // has to be read twice before it is believed.
+        let first = self.read(id).await?;
+        match first {
+            Some(record) if record.standing == Standing::Unsettled => {
+                if self.is_running(id) {
+                    let standing = Standing::Running;
+                    return Ok(Some(Record { standing, ..record }));
+                }
+                self.read(id).await
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Writes down that `id` begins, with the answer it will have when it succeeds: one statement
+    /// that only the first caller passes, durable when it returns.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]; then the operation may be on record all the same, and nothing was sent.
+    pub async fn begin(
+        &self,
+        id: Uuid,
+        digest: &str,
+        answer: &Answer,
+        now: Timestamp,
+    ) -> Result<Begun, DatabaseError> {
+        let Some(running) = self.run(id) else {
+            let standing = Standing::Running;
+            let digest = None;
+            return Ok(Begun::Existing(Record { digest, standing }));
+        };
+        let inserted = sqlx::query(
+            "INSERT INTO operations
+                 (id, state, effect, kind, digest, status, body, location, begun_ms)
+             VALUES (?, 'started', 'maybe', 'start', ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(id.to_string())
+        .bind(digest)
+        .bind(i64::from(answer.status))
+        .bind(&answer.body)
+        .bind(&answer.location)
+        .bind(now.as_millisecond())
+        .execute(self.database.pool())
+        .await?;
+        if inserted.rows_affected() == 1 {
+            return Ok(Begun::Fresh(running));
+        }
+        drop(running);
+        let existing = self.find(id).await?;
+        existing.map(Begun::Existing).ok_or_else(|| {
+            DatabaseError::Corrupt(format!("operation `{id}` is there and cannot be read"))
+        })
+    }
+
+    /// Writes down that the swarm took the operation, and its mission.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]; then it stays begun and is settled later.
+    pub async fn finish_done(&self, mission: &Mission, now: Timestamp) -> Result<(), DatabaseError> {
+        let mut transaction = self.database.pool().begin().await?;
+        sqlx::query(
+            "UPDATE operations SET state = 'done', effect = 'done', ended_ms = ?
+             WHERE id = ? AND state = 'started'",
+        )
+        .bind(now.as_millisecond())
+        .bind(mission.id.to_string())
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "INSERT INTO missions (id, mission, created_ms) VALUES (?, ?, ?)
+             ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(mission.id.to_string())
+        .bind(text(mission)?)
+        .bind(mission.created_at_utc.as_millisecond())
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "DELETE FROM missions WHERE id NOT IN
+                 (SELECT id FROM missions ORDER BY created_ms DESC, id DESC LIMIT ?)",
+        )
+        .bind(i64::from(KEEP_MISSIONS))
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "DELETE FROM operations WHERE state <> 'started' AND begun_ms <
+                 (SELECT begun_ms FROM operations ORDER BY begun_ms DESC LIMIT 1 OFFSET ?)",
+        )
+        .bind(i64::from(KEEP_OPERATIONS))
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Writes down that a begun operation did not happen and never will.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]; then it stays begun and is settled later.
+    pub async fn finish_refused(
+        &self,
+        id: Uuid,
+        answer: Option<&Answer>,
+        now: Timestamp,
+    ) -> Result<(), DatabaseError> {
+        sqlx::query(
+            "UPDATE operations
+             SET state = 'tombstoned', effect = 'none', status = ?, body = ?, location = NULL,
+                 ended_ms = ?
+             WHERE id = ? AND state = 'started'",
+        )
+        .bind(answer.map(|answer| i64::from(answer.status)))
+        .bind(answer.map(|answer| &answer.body))
+        .bind(now.as_millisecond())
+        .bind(id.to_string())
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    /// Where `id` stands; an operation never seen is refused for ever from now on, in one step
+    /// with finding that out.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn settle(&self, id: Uuid, now: Timestamp) -> Result<Standing, DatabaseError> {
+        // A start that is about to begin is running already: it passes or it is tombstoned, by
+        // whichever statement comes first.
+        sqlx::query(
+            "INSERT INTO operations (id, state, effect, kind, begun_ms, ended_ms)
+             VALUES (?, 'tombstoned', 'none', 'unseen', ?, ?) ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(id.to_string())
+        .bind(now.as_millisecond())
+        .bind(now.as_millisecond())
+        .execute(self.database.pool())
+        .await?;
+        let record = self.find(id).await?;
+        record.map(|record| record.standing).ok_or_else(|| {
+            DatabaseError::Corrupt(format!("operation `{id}` is there and cannot be read"))
+        })
+    }
+
+    /// The mission that a begun operation starts.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn begun_mission(&self, id: Uuid) -> Result<Option<Mission>, DatabaseError> {
+        let body: Option<String> =
+            sqlx::query_scalar("SELECT body FROM operations WHERE id = ? AND state = 'started'")
+                .bind(id.to_string())
+                .fetch_optional(self.database.pool())
+                .await?;
+        body.as_deref().map(mission).transpose()
+    }
+
+    /// Writes down the stops so far and how missions ended.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]; then nothing of it is written.
+    pub async fn record(&self, stops: Stops, ended: &[Mission]) -> Result<(), DatabaseError> {
+        let mut transaction = self.database.pool().begin().await?;
+        sqlx::query("UPDATE swarm SET stop_epoch = ?, last_stop_ms = ?")
+            .bind(signed(stops.epoch))
+            .bind(stops.last.map(Timestamp::as_millisecond))
+            .execute(&mut *transaction)
+            .await?;
+        for mission in ended {
+            sqlx::query("UPDATE missions SET mission = ? WHERE id = ?")
+                .bind(text(mission)?)
+                .bind(mission.id.to_string())
+                .execute(&mut *transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Notes that this life ends in order, and closes the file.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]; then the next life takes this one for broken off.
+    pub async fn close(&self) -> Result<(), DatabaseError> {
+        let noted = sqlx::query("UPDATE swarm SET clean = 1")
+            .execute(self.database.pool())
+            .await;
+        self.database.close().await;
+        noted?;
+        Ok(())
+    }
+
+    fn run(&self, id: Uuid) -> Option<Running> {
+        let mut all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let all_of_it = Arc::clone(&self.running);
+        all.insert(id).then_some(Running { id, all: all_of_it })
+    }
+
+    fn is_running(&self, id: Uuid) -> bool {
+        let all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        all.contains(&id)
+    }
+
+    async fn read(&self, id: Uuid) -> Result<Option<Record>, DatabaseError> {
+        let row = sqlx::query(
+            "SELECT state, digest, status, body, location FROM operations WHERE id = ?",
+        )
+        .bind(id.to_string())
+        .fetch_optional(self.database.pool())
+        .await?;
+        row.as_ref().map(record).transpose()
+    }
+}
+
+fn record(row: &SqliteRow) -> Result<Record, DatabaseError> {
+    let state: String = row.try_get("state")?;
+    let status: Option<i64> = row.try_get("status")?;
+    let body: Option<String> = row.try_get("body")?;
+    let location = row.try_get("location")?;
+    let answer = match (status.map(u16::try_from), body) {
+        (Some(Ok(status)), Some(body)) => Some(Answer {
+            status,
+            body,
+            location,
+        }),
+        _ => None,
+    };
+    let standing = match (state.as_str(), answer) {
+        ("started", _) => Standing::Unsettled,
+        ("done", Some(answer)) => Standing::Done(answer),
+        ("tombstoned", answer) => Standing::Tombstoned(answer),
+        (other, _) => return Err(DatabaseError::Corrupt(format!("operation state `{other}`"))),
+    };
+    let digest = row.try_get("digest")?;
+    Ok(Record { digest, standing })
+}
+
+fn mission(text: &str) -> Result<Mission, DatabaseError> {
+    serde_json::from_str(text).map_err(|error| DatabaseError::Corrupt(format!("mission: {error}")))
+}
+
+fn text(mission: &Mission) -> Result<String, DatabaseError> {
+    serde_json::to_string(mission)
+        .map_err(|error| DatabaseError::Corrupt(format!("mission: {error}")))
+}
+
+fn id(text: &str) -> Result<Uuid, DatabaseError> {
+    Uuid::parse_str(text).map_err(|error| DatabaseError::Corrupt(format!("id: {error}")))
+}
+
+fn timestamp(milliseconds: i64) -> Result<Timestamp, DatabaseError> {
+    Timestamp::from_millisecond(milliseconds)
+        .map_err(|error| DatabaseError::Corrupt(format!("time: {error}")))
+}
+
+fn unsigned(value: i64) -> Result<u64, DatabaseError> {
+    u64::try_from(value).map_err(|_| DatabaseError::Corrupt(format!("count {value}")))
+}
+
+/// Counts grow by one; none reaches the end of an `i64`.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
