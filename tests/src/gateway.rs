@@ -104,11 +104,13 @@ impl Gateway {
 fn launch(name: &str, config: &GatewayConfig, folder: &Path) -> Option<Process> {
     let file = folder.join(format!("{name}.toml"));
     fs::write(&file, config.text()).expect("a file in a folder of ours");
+    config.prepare();
     let mut command = Command::new(binary("interlock"));
     command
         .args(["serve", "--config"])
         .arg(file)
-        .envs(config.environment());
+        .env("INTERLOCK_LOG", &config.log)
+        .envs(config.environment.iter().cloned());
     let mut process = Process::start(name, folder, &mut command);
     poll::until(&format!("{name} listens"), || {
         if let Some(status) = process.ended() {

@@ -109,6 +109,7 @@ impl System {
             ops: Some(feed.address()),
             keys: keys.clone(),
             database: root.join("drones.db"),
+            environment: Vec::new(),
         };
         let drones = Drones::start(drones, root);
         let upstream = Chaos::to(drones.address());

@@ -87,6 +87,8 @@ pub struct DronesConfig {
     pub keys: Vec<String>,
     /// Where it keeps its records.
     pub database: PathBuf,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
 }
 
 /// The drone service.
@@ -116,6 +118,11 @@ impl Drones {
         self.config.listen
     }
 
+    /// What it will be told when it starts again.
+    pub fn config_mut(&mut self) -> &mut DronesConfig {
+        &mut self.config
+    }
+
     /// Starts it again after its end, at the same address, on the same records.
     pub fn restart(&mut self) {
         assert!(
@@ -134,7 +141,8 @@ fn launch(config: &DronesConfig, folder: &Path) -> Process {
     command
         .args(["serve", "--config"])
         .arg(file)
-        .env("RUST_LOG", "trace");
+        .env("INTERLOCK_LOG", "trace")
+        .envs(config.environment.iter().cloned());
     Process::start("drones", folder, &mut command)
 }
 

@@ -1,11 +1,13 @@
 //! The gateway's configuration file, as a test needs it.
 
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::idp::AUDIENCE;
 use crate::personas::{AGENT_CLIENT, SERVICE_CLIENT};
 use crate::repository;
+use crate::vehicles::SWARM;
 
 /// Who vouches for callers.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct GatewayConfig {
     pub log: String,
     /// Lines added at the end of the file.
     pub extra: String,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
 }
 
 impl GatewayConfig {
@@ -68,6 +72,7 @@ impl GatewayConfig {
             state,
             log: "trace".to_owned(),
             extra: String::new(),
+            environment: Vec::new(),
         }
     }
 
@@ -82,48 +87,70 @@ impl GatewayConfig {
             extra,
             ..
         } = self;
-        let storage = match &self.storage {
-            Storage::Embedded(file) => format!("kind = \"embedded\"\npath = {file:?}"),
-            Storage::Redis(address) => format!("kind = \"redis\"\nurl = \"redis://{address}\""),
-        };
-        let authority = match &self.authority {
-            Authority::Open => String::new(),
-            Authority::Issuer(issuer) => format!(
-                r#"
-[[auth.issuers]]
+        let (mode, hosts, issuers) = match &self.authority {
+            Authority::Open => ("open", String::new(), String::new()),
+            Authority::Issuer(issuer) => (
+                "enforced",
+                format!("hosts = [\"{listen}\"]"),
+                format!(
+                    r#"[[auth.issuers]]
 issuer = "{issuer}"
 audience = "{AUDIENCE}"
 agents = ["{AGENT_CLIENT}"]
-services = ["{SERVICE_CLIENT}"]
-"#
+services = ["{SERVICE_CLIENT}"]"#
+                ),
             ),
         };
+        let store = match &self.storage {
+            Storage::Embedded(file) => format!("kind = \"embedded\"\npath = {file:?}"),
+            Storage::Redis(address) => format!("kind = \"redis\"\nurl = \"redis://{address}\""),
+        };
+        let audit = state.join("audit");
+        let kept = state.join("kept");
+        let keys = self.key_file();
         format!(
-            r#"state = {state:?}
-
-[listen]
-public = "{listen}"
+            r#"[listen]
+address = "{listen}"
 ops = "{ops}"
+{hosts}
 
-[policy]
-bundle = {bundle:?}
+[auth]
+mode = "{mode}"
+
+{issuers}
 
 [store]
-{storage}
+{store}
 
-[services.drones]
+[policies]
+path = {bundle:?}
+
+[audit]
+directory = {audit:?}
+
+[state]
+directory = {kept:?}
+
+[[service]]
+name = "drones"
 url = "http://{drones}"
-{authority}
+object = "{SWARM}"
+key_file = {keys:?}
+
 {extra}
 "#
         )
     }
 
-    /// What is not in the file: secrets, and the log filter.
-    pub(super) fn environment(&self) -> [(&'static str, String); 2] {
-        [
-            ("INTERLOCK_KEY_DRONES", self.keys.join(",")),
-            ("RUST_LOG", self.log.clone()),
-        ]
+    /// Writes what the configuration file names: folders and keys.
+    pub(super) fn prepare(&self) {
+        for folder in ["audit", "kept"] {
+            fs::create_dir_all(self.state.join(folder)).expect("a folder of ours");
+        }
+        fs::write(self.key_file(), self.keys.join("\n")).expect("a folder of ours");
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.state.join("drones.keys")
     }
 }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::up::state::State;
 
 /// Where the system listens. The port after these two is kept for MCP.
 #[derive(Clone, Copy)]
@@ -33,6 +34,9 @@ impl Ports {
     }
 }
 
+/// The simulated swarm.
+const SWARM: &str = "swarm-1";
+
 /// Where the gateway keeps plans, keys and objects.
 pub(crate) enum Store {
     /// One SQLite file.
@@ -45,7 +49,7 @@ pub(crate) enum Store {
 pub(crate) fn drones(link: SocketAddr, database: &Path, ops: SocketAddr, key: &str) -> String {
     format!(
         r#"listen = "127.0.0.1:0"
-swarm = "swarm-1"
+swarm = "{SWARM}"
 account = "acme"
 link = "{link}"
 database = {database:?}
@@ -55,34 +59,47 @@ keys = ["{key}"]
     )
 }
 
-/// The gateway in Open mode: no identity provider, loopback only.
+/// The gateway in open mode: no identity provider, loopback only.
 pub(crate) fn gateway(
     ports: Ports,
     drones: SocketAddr,
     store: &Store,
     bundle: &Path,
-    state: &Path,
+    state: &State,
 ) -> String {
+    let Ports { gateway, ops } = ports;
     let store = match store {
         Store::Embedded(file) => format!("kind = \"embedded\"\npath = {file:?}"),
         Store::Redis(address) => format!("kind = \"redis\"\nurl = \"redis://{address}\""),
     };
-    let Ports { gateway, ops } = ports;
+    let audit = state.file("audit");
+    let kept = state.file("kept");
+    let keys = state.file("drones.key");
     format!(
-        r#"state = {state:?}
-
-[listen]
-public = "{gateway}"
+        r#"[listen]
+address = "{gateway}"
 ops = "{ops}"
 
-[policy]
-bundle = {bundle:?}
+[auth]
+mode = "open"
 
 [store]
 {store}
 
-[services.drones]
+[policies]
+path = {bundle:?}
+
+[audit]
+directory = {audit:?}
+
+[state]
+directory = {kept:?}
+
+[[service]]
+name = "drones"
 url = "http://{drones}"
+object = "{SWARM}"
+key_file = {keys:?}
 "#
     )
 }

@@ -42,7 +42,7 @@ impl State {
             root: workspace.root.clone(),
             _lock: lock,
         };
-        for folder in [state.folder.clone(), state.logs()] {
+        for folder in [state.logs(), state.file("audit"), state.file("kept")] {
             DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)

@@ -56,7 +56,7 @@ impl<'a> System<'a> {
         } else {
             Store::Embedded(self.state.file("gateway.db"))
         };
-        self.start_gateway(drones, &store, &key).await
+        self.start_gateway(drones, &store).await
     }
 
     /// Returns when any process has ended, which none should.
@@ -121,17 +121,13 @@ impl<'a> System<'a> {
         Ok(address)
     }
 
-    async fn start_gateway(&mut self, drones: SocketAddr, store: &Store, key: &str) -> Outcome {
+    async fn start_gateway(&mut self, drones: SocketAddr, store: &Store) -> Outcome {
         let bundle = self.workspace.root.join("policies").join("bundle");
-        let folder = self.state.file("gateway");
-        let text = config::gateway(self.ports, drones, store, &bundle, &folder);
+        let text = config::gateway(self.ports, drones, store, &bundle, self.state);
         let file = self.state.write("gateway.toml", &text)?;
         let gateway = self.ports.gateway;
         let mut command = self.program("interlock");
-        command
-            .args(["serve", "--config"])
-            .arg(file)
-            .env("INTERLOCK_KEY_DRONES", key);
+        command.args(["serve", "--config"]).arg(file);
         self.spawn("gateway", command)?
             .ready("`GET /health` does not answer 200", async |_| {
                 healthy(gateway).await.then_some(())
