@@ -7,6 +7,7 @@ use interlock_surface::Class;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::{Kind, Problem};
+use crate::server;
 
 /// Places for requests that are not stops.
 pub struct Admission {
@@ -28,15 +29,20 @@ impl Admission {
     ///
     /// # Errors
     /// 503 `overloaded`. Never for a stop.
-    pub fn enter(&self, class: Class) -> Result<Place, Problem> {
+    pub fn enter(&self, connection: server::Admission, class: Class) -> Result<Place, Problem> {
         if class == Class::SafetyWrite {
             return Ok(Place(None));
         }
+        if connection == server::Admission::StopsOnly {
+            return Err(full());
+        }
         match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => Ok(Place(Some(place))),
-            Err(_) => Err(
-                Problem::new(Kind::Overloaded, "all places for requests are taken").retry_after(1),
-            ),
+            Err(_) => Err(full()),
         }
     }
+}
+
+fn full() -> Problem {
+    Problem::new(Kind::Overloaded, "all places for requests are taken").retry_after(1)
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use interlock_policies::{
-    Bundle, ContextFacts, Decision, FactsError, Principal, PrincipalKind, ResourceFacts,
+    Bundle, ContextFacts, Decision, FactsError, Fault, Principal, PrincipalKind, ResourceFacts,
 };
 use interlock_surface::{Class, Row};
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::authn::Caller;
 use crate::authn::cache::TokenDigest;
 use crate::policy::Policies;
-use crate::telemetry;
+use crate::telemetry::names;
 
 /// Prepared principals kept. One costs a few kilobytes.
 const PRINCIPALS: usize = 4096;
@@ -141,7 +141,6 @@ impl Authorizer {
                 ?faults,
                 "a policy could not be evaluated"
             );
-            metrics::counter!(telemetry::POLICY_BROKEN).increment(1);
             if question.row.class == Class::SafetyWrite {
                 decision = self.decide(self.policies.minimal(), question);
                 evidence.reasons.push("built-in minimal bundle".to_owned());
@@ -177,16 +176,28 @@ impl Authorizer {
     }
 
     fn decide(&self, bundle: &Bundle, question: &Question<'_>) -> Decision {
-        metrics::counter!(telemetry::DECISIONS).increment(1);
-        match self.principal(bundle, question.caller) {
+        let decision = match self.principal(bundle, question.caller) {
             Ok(principal) => bundle.decide(
                 &principal,
                 question.row,
                 question.resource,
                 question.context,
             ),
-            Err(cause) => Decision::broken(&cause),
-        }
+            Err(cause) => Decision::Broken {
+                faults: vec![Fault {
+                    policy: None,
+                    message: cause.to_string(),
+                }],
+            },
+        };
+        let word = match &decision {
+            Decision::Allow { .. } => "allow",
+            Decision::Deny { .. } => "deny",
+            Decision::Broken { .. } => "broken",
+        };
+        metrics::counter!(names::DECISIONS, "row" => question.row.name, "decision" => word)
+            .increment(1);
+        decision
     }
 
     /// The caller as Cedar knows it: what the token says and what the bundle's
@@ -198,7 +209,11 @@ impl Authorizer {
         let key = (token, bundle.hash().to_owned());
         self.principals.get_or_insert_with(&key, || {
             let mut facts = caller.facts.clone();
-            bundle.enrich(&mut facts);
+            let entry = bundle.directory().entry(&facts.issuer, &facts.subject);
+            facts.person = entry.person;
+            facts.tenants.extend(entry.tenants);
+            facts.grants.extend(entry.grants);
+            facts.suspended |= entry.suspended;
             Principal::prepare(&facts)
         })
     }

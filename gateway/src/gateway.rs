@@ -20,7 +20,7 @@ use crate::problem::{Kind, Problem};
 use crate::registry::Registry;
 use crate::stop::StopLane;
 use crate::store::Store;
-use crate::upstream::Upstreams;
+use crate::upstream::{Timeouts, Upstreams};
 
 /// One gateway instance.
 pub struct Gateway {
@@ -48,6 +48,8 @@ pub struct Gateway {
     pub services: HashMap<String, Service>,
     /// Connections to them.
     pub upstreams: Arc<Upstreams>,
+    /// How long calls to them may take.
+    pub timeouts: Arc<Timeouts>,
     /// What they trust.
     pub mint: Arc<Mint>,
     /// Decision records.

@@ -107,7 +107,7 @@ pub(crate) async fn readiness(gateway: &Arc<Gateway>) -> (bool, Value) {
     let body = json!({
         "ready": ready,
         "instance": gateway.instance,
-        "mode": gateway.authn.mode(),
+        "mode": gateway.authn.mode().as_str(),
         "store": {
             "kind": gateway.store.kind,
             "ready": store.is_ok(),

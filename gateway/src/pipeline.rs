@@ -6,17 +6,15 @@
 
 mod call;
 mod conclude;
-mod forward;
+pub(crate) mod forward;
 mod keyed;
 mod target;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Request};
-use hyper::body::Incoming;
-use interlock_policies::{ContextFacts, Mode, PrincipalKind};
+use interlock_policies::{ContextFacts, PrincipalKind};
 use interlock_surface::{Candidates, Class, Listener, Match, Params, find};
 
 use crate::authn::Caller;
@@ -26,17 +24,24 @@ use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
 use crate::problem::Problem;
 use crate::reply::{self, Reply};
+use crate::server::{Peer, RequestBody};
 
-pub use call::{Call, Trail};
-pub(crate) use forward::{Forward, forward};
-pub(crate) use keyed::{Ended, Fate};
-use target::Target;
+pub(crate) use call::{Call, outcome, record as call_record};
+pub(crate) use conclude::{Spoken, Whole, doubtful, whole};
+pub(crate) use forward::{Forward, forward, settle as settle_call};
+pub(crate) use keyed::{Ended, Fate, Names, lease};
+pub(crate) use target::Target;
+
+use call::Trail;
+
+/// The header of the idempotency key.
+const KEY: &str = "idempotency-key";
 
 /// Answers one request of the public listener.
 pub async fn handle(
     gateway: Arc<Gateway>,
-    request: Request<Incoming>,
-    peer: SocketAddr,
+    request: Request<RequestBody>,
+    peer: Peer,
 ) -> Reply {
     let (parts, body) = request.into_parts();
     let head = parts.method == Method::HEAD;
@@ -55,27 +60,29 @@ pub async fn handle(
 async fn serve(
     gateway: &Arc<Gateway>,
     parts: Parts,
-    body: Incoming,
-    peer: SocketAddr,
+    body: RequestBody,
+    peer: Peer,
     trail: &mut Trail,
 ) -> Result<Reply, Problem> {
     let now = trail.at;
     // 1. One canonical form, or nothing.
-    let clean = edge::clean(&parts, peer, &gateway.edge)?;
+    let clean = edge::clean(&parts, peer.address, &gateway.edge)?;
     // 2. What is not in the table does not exist.
     let (rows, params) = classify(&clean)?;
     trail.rows(rows);
-    let _place = gateway.admission.enter(rows.any().class)?;
+    let _place = gateway.admission.enter(peer.admission, rows.any().class)?;
     // 3. Who asks.
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
-    let key = IdempotencyKey::of(&parts.headers)?;
+    let key = IdempotencyKey::from_lines(
+        parts.headers.get_all(KEY).iter().map(|line| line.as_bytes()),
+    )?;
     // 4. What is asked, in the bytes that will be sent.
     let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;
     let row = asked.row();
     trail.row(row);
-    let query = clean.query_for(row)?.pairs().to_vec();
+    let query = clean.query_for(row)?.clone();
     // 5. Whether.
     let target = Target::find(gateway, row, &params, &caller, now).await?;
     let context = ContextFacts {
@@ -114,7 +121,7 @@ async fn serve(
         target,
     };
     match row.class {
-        Class::SafetyWrite => gateway.stop.deliver(call.into_stop()?).await,
+        Class::SafetyWrite => gateway.stop.deliver(call.into_stop()).await,
         Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
             keyed::serve(gateway, call).await

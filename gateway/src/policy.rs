@@ -47,7 +47,7 @@ impl Policies {
     /// does not start.
     pub fn open(directory: &Path, now: Timestamp) -> Result<Self, Diagnostics> {
         let bundle = Bundle::load(directory)?;
-        let reloader = Reloader::new(directory, bundle.hash());
+        let reloader = Reloader::new(directory, Some(bundle.hash()));
         Ok(Policies {
             active: ArcSwap::from_pointee(Active { bundle, since: now }),
             refused: ArcSwapOption::empty(),
@@ -79,18 +79,18 @@ impl Policies {
             .reloader
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .poll();
+            .look();
         match reload {
             Reload::Unchanged => {}
             Reload::Loaded(bundle) => {
                 info!(policy.hash = bundle.hash(), "policy bundle taken over");
-                metrics::counter!(telemetry::POLICY_RELOADS, "result" => "loaded").increment(1);
+                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "loaded").increment(1);
                 self.active.store(Arc::new(Active { bundle, since: now }));
                 self.refused.store(None);
             }
             Reload::Refused(diagnostics) => {
                 error!(%diagnostics, "policy bundle refused; the old one stays");
-                metrics::counter!(telemetry::POLICY_RELOADS, "result" => "refused").increment(1);
+                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "refused").increment(1);
                 let refusal = Refusal {
                     at: now,
                     diagnostics,

@@ -169,6 +169,12 @@ impl Problem {
     }
 }
 
+impl std::fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: {}", self.kind.facts().title, self.detail)
+    }
+}
+
 /// `docs/STATUS-CODES.md`.
 pub fn status_codes_md() -> String {
     use std::fmt::Write;

@@ -8,23 +8,30 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
-use http_body_util::Either;
+use http::HeaderMap;
 use interlock_policies::ResourceFacts;
-use interlock_surface::Params;
+use interlock_surface::{Params, Row};
+use tracing::error;
 use uuid::Uuid;
 
 use crate::audit::{self, Audit};
 use crate::authorize::Permit;
 use crate::clock::Clock;
 use crate::edge::headers::upstream_to_downstream;
+use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::grant::{GrantFacts, Mint, body_digest};
-use crate::pipeline::{call_record, crossing};
+use crate::pipeline::forward as crossing;
+use crate::pipeline::{call_record, outcome};
 use crate::problem::{Kind, Problem};
-use crate::reply::Reply;
-use crate::telemetry;
-use crate::upstream::{Outcome, StopCall, Upstreams};
+use crate::reply::{self, Reply};
+use crate::telemetry::names;
+use crate::upstream::{
+    Answer, NotSentCause, Outcome, StopCall, Timeouts, UnknownCause, Upstreams,
+};
+
+/// The largest answer to a stop that is passed on.
+const ANSWER_BYTES: usize = 64 * 1024;
 
 /// What a stop needs, and nothing else.
 pub struct StopLane {
@@ -34,6 +41,8 @@ pub struct StopLane {
     pub mint: Arc<Mint>,
     /// Records, written beside the stop.
     pub audit: Arc<Audit>,
+    /// How long a stop may take.
+    pub timeouts: Arc<Timeouts>,
     /// The present.
     pub clock: Arc<dyn Clock>,
 }
@@ -63,50 +72,47 @@ impl StopLane {
     /// 503 `not-stopped` when it reached nobody, 504 `may-not-have-stopped`
     /// when nobody knows.
     pub async fn deliver(&self, stop: Stop) -> Result<Reply, Problem> {
-        let began = std::time::Instant::now();
         let row = stop.permit.row();
         let now = self.clock.now();
         let operation = Uuid::now_v7();
         let mut intent = call_record(audit::Kind::Intent, now, &stop.permit, &stop.resource);
         intent.operation = Some(operation);
         let _recorded = self.audit.spool(intent.clone());
-        let outcome = self.send(&stop, operation).await?;
-        metrics::histogram!(telemetry::STOP_SECONDS).record(began.elapsed().as_secs_f64());
-        let (answer, effect) = match outcome {
-            Outcome::Answered(response) => {
-                let effect = if response.status().is_success() {
-                    Effect::Done
-                } else {
-                    Effect::Maybe
-                };
-                let (mut parts, body) = response.into_parts();
-                parts.headers = upstream_to_downstream(&parts.headers);
-                (Ok(Response::from_parts(parts, Either::Right(body))), effect)
-            }
-            Outcome::NotSent { cause } => {
-                tracing::error!(%cause, alarm = "not-stopped", row = row.name, "a stop reached nobody");
-                (Err(not_stopped()), Effect::None)
-            }
-            Outcome::Unknown { cause } => {
-                tracing::error!(%cause, alarm = "may-not-have-stopped", row = row.name, "a stop got no answer");
-                (Err(may_not_have_stopped()), Effect::Maybe)
-            }
+        let (answer, effect) = match self.send(&stop, operation).await? {
+            Outcome::Answered(response) => match Answer::read(response, ANSWER_BYTES).await {
+                Ok(answer) => {
+                    let effect = answer.effect();
+                    let headers = upstream_to_downstream(&answer.headers);
+                    (Ok(reply::answered(answer.status, headers, answer.body)), effect)
+                }
+                Err(cause) => (Err(unanswered(row, &cause)), Effect::Maybe),
+            },
+            Outcome::NotSent { cause } => (Err(undelivered(row, &cause)), Effect::None),
+            Outcome::Unknown { cause } => (Err(unanswered(row, &cause)), Effect::Maybe),
         };
+        let result = match (&answer, effect) {
+            (Ok(_), Effect::Done) => "done",
+            (Ok(_), _) => "refused",
+            (Err(_), Effect::None) => "not_stopped",
+            (Err(_), _) => "unknown",
+        };
+        metrics::counter!(names::STOPS, "row" => row.name, "result" => result).increment(1);
         let status = match &answer {
             Ok(reply) => reply.status().as_u16(),
             Err(problem) => problem.status(),
         };
         let at = self.clock.now();
-        let _recorded = self.audit.spool(crossing::outcome(intent, at, status, effect));
+        let _recorded = self.audit.spool(outcome(intent, at, status, effect));
         answer
     }
 
     async fn send(&self, stop: &Stop, operation: Uuid) -> Result<Outcome, Problem> {
         let row = stop.permit.row();
         let now = self.clock.now();
-        let path_and_query = crossing::path_and_query(row, &stop.params, &[])?;
+        let path_and_query = crossing::path_and_query(row, &stop.params, &Query::default())?;
         let evidence = stop.permit.evidence();
         let caller = stop.permit.caller();
+        let timeout = self.timeouts.of(row.timeout);
         let grant = self.mint.grant(&GrantFacts {
             service: row.service,
             id: Uuid::new_v4(),
@@ -123,7 +129,7 @@ impl StopLane {
             decision: evidence.decision,
             operation: Some(operation),
             asked_at: evidence.asked_at,
-            deadline: crossing::deadline(now, row.timeout),
+            deadline: crossing::deadline(now, timeout),
             approval: None,
         })?;
         let mut headers = stop.headers.clone();
@@ -139,19 +145,23 @@ impl StopLane {
             client: Some(stop.peer.ip()),
             body: stop.body.clone(),
         };
-        let budget = crossing::budget(row.timeout);
-        Ok(self.upstreams.forward_stop(row.service, &call, &budget).await)
+        Ok(self
+            .upstreams
+            .forward_stop(row.service, &call, timeout)
+            .await)
     }
 }
 
-fn not_stopped() -> Problem {
+fn undelivered(row: &Row, cause: &NotSentCause) -> Problem {
+    error!(%cause, alarm = "not-stopped", row = row.name, "a stop reached nobody");
     Problem::new(
         Kind::NotStopped,
         "the stop could not be delivered: the vehicle service was not reached",
     )
 }
 
-fn may_not_have_stopped() -> Problem {
+fn unanswered(row: &Row, cause: &UnknownCause) -> Problem {
+    error!(%cause, alarm = "may-not-have-stopped", row = row.name, "a stop got no answer");
     Problem::new(
         Kind::MayNotHaveStopped,
         "the stop was sent and no answer came back",

@@ -12,6 +12,7 @@ mod headers;
 mod io;
 mod outcome;
 mod pool;
+mod timeouts;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,8 @@ use thiserror::Error;
 
 pub use body::{Answer, BodyError, OutboundBody, UpstreamBody, collect};
 pub use outcome::{NotSentCause, Outcome, UnknownCause, effect_of};
+
+pub use timeouts::Timeouts;
 
 use forward::Service;
 

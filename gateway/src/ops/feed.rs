@@ -140,7 +140,7 @@ fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
 fn check_parents(parents: &[String]) -> Result<(), Problem> {
     let faults: Vec<String> = parents
         .iter()
-        .filter(|parent| interlock_surface::ScopeId::parse(parent).is_err())
+        .filter(|parent| parent.parse::<interlock_surface::ScopeId>().is_err())
         .map(|parent| format!("`{}` is no scope id", parent.escape_debug()))
         .collect();
     match faults.is_empty() {

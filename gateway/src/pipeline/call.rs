@@ -18,12 +18,14 @@ use crate::audit::{self, Principal, Record, Resource, Verdict};
 use crate::authn::Caller;
 use crate::authorize::{Evidence, Permit, Refusal, Refused};
 use crate::edge::body::Asked;
+use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
 use crate::plans::PlanDigest;
 use crate::problem::{Kind, Problem};
 use crate::reply::Reply;
+use crate::stop::Stop;
 use crate::telemetry;
 
 /// A call that policy allows, with everything it takes to carry it out.
@@ -35,8 +37,8 @@ pub struct Call {
     pub asked: Asked,
     /// Path parameters.
     pub params: Params,
-    /// Query parameters, in the order sent.
-    pub query: Vec<(String, String)>,
+    /// Query parameters, each one the row declares.
+    pub query: Query,
     /// The caller's idempotency key.
     pub key: Option<IdempotencyKey>,
     /// Canonical path.
@@ -56,6 +58,18 @@ pub struct Call {
 }
 
 impl Call {
+    /// The same call for the stop lane.
+    pub(super) fn into_stop(self) -> Stop {
+        Stop {
+            body: self.asked.bytes().clone(),
+            permit: self.permit,
+            params: self.params,
+            headers: self.headers,
+            peer: self.peer,
+            resource: self.resource,
+        }
+    }
+
     /// The record of this call, so far without an outcome.
     pub(crate) fn record(&self, kind: audit::Kind, at: Timestamp) -> Record {
         record(kind, at, &self.permit, &self.resource)
@@ -208,8 +222,8 @@ impl Trail {
         let row = self.row.map_or("none", |row| row.name);
         let class = self.row.map_or("none", |row| row.class.as_str());
         let status = reply.status().as_u16().to_string();
-        metrics::counter!(telemetry::REQUESTS, "row" => row, "status" => status).increment(1);
-        metrics::histogram!(telemetry::REQUEST_SECONDS, "class" => class)
+        metrics::counter!(telemetry::names::REQUESTS, "row" => row, "status" => status).increment(1);
+        metrics::histogram!(telemetry::names::REQUEST_SECONDS, "class" => class)
             .record(self.started.elapsed().as_secs_f64());
     }
 }

@@ -17,7 +17,7 @@ use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
-use crate::upstream::{Answer, Outcome, UnknownCause, UpstreamBody, collect, effect_of};
+use crate::upstream::{Answer, Outcome, UnknownCause, UpstreamBody};
 use crate::{health, plans};
 
 /// A read: of our own, or streamed from the service unbuffered.
@@ -138,7 +138,7 @@ pub(crate) async fn whole(gateway: &Gateway, outcome: Outcome) -> Whole {
         Outcome::NotSent { cause } => Whole::NotSent(unreached(&cause)),
         Outcome::Unknown { cause } => Whole::Unknown(in_doubt(&cause)),
         Outcome::Answered(response) => {
-            match collect(response, gateway.limits.answer_bytes).await {
+            match Answer::read(response, gateway.limits.answer_bytes).await {
                 Ok(answer) => Whole::Answered(spoken(answer)),
                 Err(cause) => Whole::Unknown(in_doubt(&cause)),
             }
@@ -148,7 +148,7 @@ pub(crate) async fn whole(gateway: &Gateway, outcome: Outcome) -> Whole {
 
 fn spoken(answer: Answer) -> Spoken {
     Spoken {
-        effect: effect_of(answer.status, &answer.body),
+        effect: answer.effect(),
         status: answer.status,
         headers: upstream_to_downstream(&answer.headers),
         body: answer.body,

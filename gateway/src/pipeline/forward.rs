@@ -1,20 +1,20 @@
 //! Step 9: what crosses to a service, under a permit and with a grant.
 
 use std::net::SocketAddr;
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method};
-use interlock_surface::{Params, Row, Timeout};
+use interlock_surface::{Class, Params, Row, Timeout};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use crate::authorize::Permit;
+use crate::edge::query::Query;
 use crate::gateway::Gateway;
-use crate::grant::{ApprovalFacts, GrantFacts, Mint, body_digest};
+use crate::grant::{ApprovalFacts, GRANT_ISSUER, GrantFacts, Mint, body_digest};
+use crate::identity::Identity;
 use crate::problem::{Kind, Problem};
-use crate::upstream::{Budget, Lane, Outbound, OutboundBody, Outcome, Upstreams};
+use crate::upstream::{Lane, Outbound, OutboundBody, Outcome};
 
 /// A call to a service. The row is the one called there: for a plan its
 /// preview, for a dispatch the write it becomes.
@@ -22,7 +22,7 @@ use crate::upstream::{Budget, Lane, Outbound, OutboundBody, Outcome, Upstreams};
 pub(crate) struct Forward<'a> {
     pub(crate) row: &'static Row,
     pub(crate) params: &'a Params,
-    pub(crate) query: &'a [(String, String)],
+    pub(crate) query: &'a Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) operation: Option<Uuid>,
@@ -41,27 +41,22 @@ pub(crate) async fn forward(
     permit: Permit,
     call: Forward<'_>,
 ) -> Result<Outcome, Problem> {
-    let budget = budget(call.row.timeout);
+    let timeout = gateway.timeouts.of(call.row.timeout);
     let service = call.row.service;
-    let outbound = outbound(&gateway.mint, &permit, call)?;
-    Ok(send(&gateway.upstreams, service, outbound, &budget).await)
-}
-
-async fn send(
-    upstreams: &Upstreams,
-    service: &str,
-    outbound: Outbound,
-    budget: &Budget,
-) -> Outcome {
-    upstreams.forward(Lane::Normal, service, outbound, budget).await
+    let outbound = outbound(&gateway.mint, &permit, call, timeout)?;
+    Ok(gateway
+        .upstreams
+        .forward(Lane::Normal, service, outbound, timeout)
+        .await)
 }
 
 /// Puts a call together: the path from the row and its parameters, never from
 /// raw text; the body as inspected; the grant over exactly these.
-pub(crate) fn outbound(
+fn outbound(
     mint: &Mint,
     permit: &Permit,
     call: Forward<'_>,
+    timeout: &Timeout,
 ) -> Result<Outbound, Problem> {
     let path_and_query = path_and_query(call.row, call.params, call.query)?;
     let evidence = permit.evidence();
@@ -82,7 +77,7 @@ pub(crate) fn outbound(
         decision: evidence.decision,
         operation: call.operation,
         asked_at: call.asked_at,
-        deadline: deadline(call.now, call.row.timeout),
+        deadline: deadline(call.now, timeout),
         approval: call.approval,
     })?;
     let mut headers = call.headers;
@@ -103,20 +98,10 @@ pub(crate) fn outbound(
     })
 }
 
-/// The deadlines of a row as the upstream client takes them.
-pub(crate) fn budget(timeout: &Timeout) -> Budget {
-    let millis = |ms: u32| Duration::from_millis(ms.into());
-    Budget {
-        connect: millis(timeout.connect_ms),
-        attempt: millis(timeout.attempt_ms),
-        total: millis(timeout.total_ms),
-    }
-}
-
 /// When the gateway stops waiting.
 pub(crate) fn deadline(now: Timestamp, timeout: &Timeout) -> Timestamp {
-    now.checked_add(SignedDuration::from_millis(timeout.total_ms.into()))
-        .unwrap_or(Timestamp::MAX)
+    let total = SignedDuration::from_millis(timeout.total_ms.into());
+    now.checked_add(total).unwrap_or(Timestamp::MAX)
 }
 
 pub(crate) fn method(row: &Row) -> Method {
@@ -127,14 +112,12 @@ pub(crate) fn method(row: &Row) -> Method {
 pub(crate) fn path_and_query(
     row: &'static Row,
     params: &Params,
-    query: &[(String, String)],
+    query: &Query,
 ) -> Result<PathAndQuery, Problem> {
     let mut text = params.render(row).map_err(|cause| unbuilt(&cause))?;
-    for (at, (name, value)) in query.iter().enumerate() {
-        text.push(if at == 0 { '?' } else { '&' });
-        text.push_str(&crate::edge::query::encode(name));
-        text.push('=');
-        text.push_str(&crate::edge::query::encode(value));
+    if !query.is_empty() {
+        text.push('?');
+        text.push_str(&query.render());
     }
     PathAndQuery::try_from(text).map_err(|cause| unbuilt(&cause))
 }
@@ -142,4 +125,59 @@ pub(crate) fn path_and_query(
 fn unbuilt(cause: &dyn std::fmt::Display) -> Problem {
     tracing::error!(%cause, "a call could not be put together");
     Problem::new(Kind::Internal, "the call to the service could not be put together")
+}
+
+/// Asks a service to settle an operation: the one call that no caller's permit
+/// stands behind, so it goes to an internal row and to nothing else.
+///
+/// # Errors
+/// When the call cannot be put together, or the row is not internal.
+pub(crate) async fn settle(
+    gateway: &Gateway,
+    row: &'static Row,
+    params: &Params,
+) -> Result<Outcome, Problem> {
+    if row.class != Class::Internal {
+        return Err(Problem::new(Kind::Internal, "only internal rows settle"));
+    }
+    let now = gateway.clock.now();
+    let timeout = gateway.timeouts.of(row.timeout);
+    let path_and_query = path_and_query(row, params, &Query::default())?;
+    let settler = Identity {
+        issuer: GRANT_ISSUER.to_owned(),
+        subject: gateway.instance.clone(),
+        actor: None,
+    };
+    let grant = gateway.mint.grant(&GrantFacts {
+        service: row.service,
+        id: Uuid::new_v4(),
+        issued_at: now,
+        caller_kind: "Service",
+        caller: &settler,
+        row: row.name,
+        action: row.name,
+        method: row.method.as_str(),
+        path: path_and_query.as_str(),
+        body: &body_digest(&[]),
+        bundle: gateway.policies.active().bundle.hash(),
+        registry: gateway.registry.generation(),
+        decision: Uuid::now_v7(),
+        operation: params.get("operation").and_then(|id| Uuid::try_parse(id).ok()),
+        asked_at: now,
+        deadline: deadline(now, timeout),
+        approval: None,
+    })?;
+    let outbound = Outbound {
+        method: method(row),
+        path_and_query,
+        headers: HeaderMap::new(),
+        grant,
+        client: None,
+        body: OutboundBody::whole(Bytes::new()),
+        stream: false,
+    };
+    Ok(gateway
+        .upstreams
+        .forward(Lane::Normal, row.service, outbound, timeout)
+        .await)
 }

@@ -242,7 +242,12 @@ fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     });
-    Ok(Fingerprint::of(acting.as_ref(), &call.query, &SECRETS)?)
+    let query: Vec<(String, String)> = call
+        .query
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    Ok(Fingerprint::of(acting.as_ref(), &query, &SECRETS)?)
 }
 
 /// Until when a call of this row is believed to be at work.

@@ -61,8 +61,13 @@ impl Target {
     }
 
     /// The plan, where the request is about one that exists.
-    pub(crate) fn into_plan(self) -> Option<Plan> {
-        self.plan.map(|plan| *plan)
+    pub(crate) fn take_plan(&mut self) -> Option<Plan> {
+        self.plan.take().map(|plan| *plan)
+    }
+
+    /// The plan's id.
+    pub(crate) fn plan_id(&self) -> Option<Uuid> {
+        self.plan.as_ref().map(|plan| plan.id)
     }
 
     /// The facts of a plan: it hangs where its vehicle hangs now, or, once the

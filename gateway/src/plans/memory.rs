@@ -4,6 +4,7 @@ use quick_cache::sync::Cache;
 use uuid::Uuid;
 
 use super::Plan;
+use crate::telemetry::names;
 
 /// Plans kept; the least used are forgotten first.
 const KEPT: usize = 1024;
@@ -26,9 +27,17 @@ impl PlanMemory {
     /// Keeps `plan`, unless a later revision is known.
     pub fn remember(&self, plan: &Plan) {
         let known = self.plans.peek(&plan.id);
-        if known.is_none_or(|known| known.revision <= plan.revision) {
-            self.plans.insert(plan.id, plan.clone());
+        if known.is_some_and(|known| known.revision > plan.revision) {
+            return;
         }
+        self.plans.insert(plan.id, plan.clone());
+    }
+
+    /// Keeps a plan that this instance has just changed, and counts its state.
+    pub fn changed(&self, plan: &Plan) {
+        let state = plan.status().as_str();
+        metrics::counter!(names::PLANS, "state" => state).increment(1);
+        self.remember(plan);
     }
 
     /// The plan as last seen.

@@ -7,8 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::HeaderMap;
 use interlock_surface::{Class, Params, ROWS, Row, ServedBy};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -92,7 +90,7 @@ async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
     let revision = taken.revision;
     let settled = taken.settle(operation, answer, gateway.clock.now())?;
     if gateway.store.plans.replace(&settled, revision).await? == Swap::Swapped {
-        gateway.memory.remember(&settled);
+        gateway.memory.changed(&settled);
         info!(plan = %settled.id, status = %settled.status(), operation = %operation, "plan settled");
     }
     Ok(())
@@ -263,7 +261,7 @@ async fn ask(gateway: &Arc<Gateway>, service: &str, operation: Uuid) -> Result<W
     let id = operation.to_string();
     let params = Params::of(row, &[("operation", id.as_str())])
         .map_err(|cause| Problem::new(Kind::Internal, cause.to_string()))?;
-    let outcome = settle_call(gateway, row, &params, HeaderMap::new(), Bytes::new()).await?;
+    let outcome = settle_call(gateway, row, &params).await?;
     let spoken = match whole(gateway, outcome).await {
         Whole::Answered(spoken) if spoken.status.is_success() => spoken,
         Whole::Answered(spoken) => {

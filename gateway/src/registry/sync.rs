@@ -89,7 +89,6 @@ impl Follower {
             objects = objects.len(),
             "the store lost the registry; writing it back from memory"
         );
-        metrics::counter!(crate::telemetry::REGISTRY_RESTORED).increment(1);
         for object in objects.iter().filter_map(Object::registered) {
             self.store.put(&object).await?;
         }

@@ -33,7 +33,7 @@ pub(crate) async fn decide(gateway: &Arc<Gateway>, mut call: Call) -> Result<End
         let id = plan.id;
         let (decided, code) = transition(gateway, row, &call, plan)?;
         if gateway.store.plans.replace(&decided, expected).await? == Swap::Swapped {
-            gateway.memory.remember(&decided);
+            gateway.memory.changed(&decided);
             let record = outcome(intent, gateway.clock.now(), row.success, Effect::None);
             let _recorded = gateway.audit.spool(record);
             return Ok(answer(row, &decided, code, now));

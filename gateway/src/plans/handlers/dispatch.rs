@@ -12,13 +12,14 @@ use super::ROUNDS;
 use super::decide::busy;
 use crate::audit::{self, Record};
 use crate::canonical::canonical;
+use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::grant::ApprovalFacts;
 use crate::pipeline::{
     Call, Ended, Fate, Forward, Names, Spoken, Whole, doubtful, forward, lease, outcome, whole,
 };
-use crate::plans::{ApprovalCode, DispatchEnd, Lease, Plan, PlanError, Status, settle};
+use crate::plans::{ApprovalCode, DispatchEnd, Lease, Plan, Status, settle};
 use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::store::Swap;
@@ -85,23 +86,14 @@ async fn consume(
             until: lease(row, now),
         };
         let begun = plan
-            .begin_dispatch(code.as_ref(), now, names.operation, lease)
-            .inspect_err(refused)?;
+            .begin_dispatch(code.as_ref(), now, names.operation, lease)?;
         if gateway.store.plans.replace(&begun, revision).await? == Swap::Swapped {
-            gateway.memory.remember(&begun);
+            gateway.memory.changed(&begun);
             return Ok(begun);
         }
         plan = reread(gateway, id).await?;
     }
     Err(busy())
-}
-
-fn refused(cause: &PlanError) {
-    let reason = match cause {
-        PlanError::WrongCode => "code",
-        _ => "state",
-    };
-    metrics::counter!(crate::telemetry::DISPATCH_REFUSED, "reason" => reason).increment(1);
 }
 
 async fn reread(gateway: &Gateway, id: uuid::Uuid) -> Result<Plan, Problem> {
@@ -142,7 +134,7 @@ async fn send(
         Forward {
             row: becomes,
             params: &Params::default(),
-            query: &[],
+            query: &Query::default(),
             headers: HeaderMap::new(),
             body,
             operation: Some(names.operation),
@@ -238,7 +230,7 @@ async fn end(gateway: &Gateway, mut plan: Plan, end: DispatchEnd, names: Names) 
         };
         let swapped = gateway.store.plans.replace(&ended, expected).await;
         if let Ok(Swap::Swapped) = swapped {
-            return gateway.memory.remember(&ended);
+            return gateway.memory.changed(&ended);
         }
         plan = match swapped.and(gateway.store.plans.get(id).await) {
             Ok(Some(plan)) => plan,

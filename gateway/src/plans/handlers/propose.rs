@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::audit;
 use crate::effect::Effect;
+use crate::edge::query::Query;
 use crate::gateway::Gateway;
 use crate::idempotency::StoredAnswer;
 use crate::pipeline::{Call, Ended, Forward, Names, Whole, forward, outcome, whole};
@@ -52,7 +53,7 @@ pub(crate) async fn propose(
         Forward {
             row: asks,
             params: &Params::default(),
-            query: &[],
+            query: &Query::default(),
             headers: HeaderMap::new(),
             body: call.asked.bytes().clone(),
             operation: Some(names.operation),
@@ -106,9 +107,7 @@ pub(crate) async fn propose(
     if gateway.store.plans.insert(&plan).await? == Swap::Lost {
         return Err(Problem::new(Kind::Internal, "the plan's id is taken"));
     }
-    gateway.memory.remember(&plan);
-    metrics::counter!(crate::telemetry::PLANS, "event" => "proposed", "service" => row.service)
-        .increment(1);
+    gateway.memory.changed(&plan);
     let answer = StoredAnswer {
         status: row.success,
         content_type: Some("application/json".to_owned()),

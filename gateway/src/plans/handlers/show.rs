@@ -6,6 +6,7 @@ use interlock_surface::{ROWS, ResourceFrom, ResourceType, Row};
 use serde_json::Value;
 
 use crate::authorize::Question;
+use crate::edge::query::Query;
 use crate::gateway::Gateway;
 use crate::pipeline::{Call, Target};
 use crate::plans::PlanView;
@@ -18,8 +19,8 @@ const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
 /// `GET` on one plan, as read when it was judged.
-pub(crate) fn get(gateway: &Gateway, call: Call) -> Result<Reply, Problem> {
-    let Some(plan) = call.target.into_plan() else {
+pub(crate) fn get(gateway: &Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let Some(plan) = call.target.take_plan() else {
         return Err(Problem::not_found());
     };
     let now = gateway.clock.now();
@@ -68,8 +69,8 @@ fn reads_one(list: &Row) -> Option<&'static Row> {
     })
 }
 
-fn limit(query: &[(String, String)]) -> Result<u32, Problem> {
-    let Some((_, text)) = query.iter().find(|(name, _)| name == "limit") else {
+fn limit(query: &Query) -> Result<u32, Problem> {
+    let Some(text) = query.get("limit") else {
         return Ok(DEFAULT_LIMIT);
     };
     match text.parse::<u32>() {
