@@ -27,7 +27,11 @@ mod roca;
 pub mod vet;
 
 #[cfg(test)]
+mod testkit;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wycheproof;
 
 use bearer::{Bearer, BearerError};
 use cache::{TokenCache, TokenDigest, Verified};
