@@ -1,6 +1,6 @@
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, HeaderValue};
-use interlock_policies::{Mode, PrincipalKind, Role};
+use interlock_policies::{INSTALLATION, Mode, PrincipalKind, Role};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::bearer::BearerError;
 use super::jws::JwsError;
 use super::principal::ClaimsError;
 use super::testkit::{Idp, NOW, SigningKey, at, bearer, claims, encode};
-use super::{Authenticator, AuthnError, INSTALLATION};
+use super::{Authenticator, AuthnError};
 use crate::config::auth::AuthConfig;
 
 async fn enforced(keys: &[&SigningKey]) -> (Idp, Authenticator) {

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::HeaderMap;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use super::IssuerKeys;
 use crate::authn::testkit::{Answer, Idp, SigningKey, at, bearer, claims, set};
 use crate::authn::{Authenticator, AuthnError};
+use crate::config::auth::IssuerConfig;
 
 fn authenticator(idp: &Idp) -> Authenticator {
     let config = idp.config();
@@ -75,7 +77,6 @@ async fn a_good_set_is_never_replaced_by_a_failed_fetch() {
             Answer::Redirect(format!("{}/elsewhere", idp.url)),
             "answered 307",
         ),
-        (Answer::Hang, "no answer"),
         (
             Answer::Text(vec![b' '; 10_000_000]),
             "larger than 262144 bytes",
@@ -116,6 +117,29 @@ async fn a_good_set_is_never_replaced_by_a_failed_fetch() {
 }
 
 #[tokio::test]
+async fn an_issuer_that_hangs_is_given_up() {
+    let key = SigningKey::new("ES256", "k1");
+    let idp = Idp::start(&[&key]).await;
+    let state = tempfile::tempdir().unwrap();
+    let before = IssuerKeys::new(&idp.config(), Some(state.path())).unwrap();
+    before.refresh_if_due(at(0)).await;
+
+    // The set is there from disk, so that the short wait is for the hang alone.
+    idp.answer(Answer::Hang);
+    let config = IssuerConfig {
+        fetch_timeout: Duration::from_millis(1),
+        ..idp.config()
+    };
+    let keys = IssuerKeys::new(&config, Some(state.path())).unwrap();
+    let authenticator = Authenticator::enforced(vec![(config, keys)]);
+    authenticator.refresh_if_due(at(300)).await;
+    let status = authenticator.keys(at(300)).remove(0);
+    assert!(status.fault.unwrap().contains("no answer from the issuer"));
+    let token = good(&idp, &key, "alice");
+    check(&authenticator, &token, 300, Ok(())).await;
+}
+
+#[tokio::test]
 async fn a_thousand_unknown_keys_cause_one_fetch_per_cooldown() {
     let key = SigningKey::new("ES256", "k1");
     let idp = Idp::start(&[&key]).await;
@@ -149,12 +173,7 @@ async fn a_thousand_unknown_keys_cause_one_fetch_per_cooldown() {
 async fn a_fetch_never_holds_up_a_known_key() {
     let key = SigningKey::new("ES256", "k1");
     let idp = Idp::start(&[&key]).await;
-    let config = crate::config::auth::IssuerConfig {
-        fetch_timeout: std::time::Duration::from_secs(600),
-        ..idp.config()
-    };
-    let keys = IssuerKeys::new(&config, None).unwrap();
-    let authenticator = Authenticator::enforced(vec![(config, keys)]);
+    let authenticator = authenticator(&idp);
     check(&authenticator, &good(&idp, &key, "first"), 0, Ok(())).await;
 
     idp.answer(Answer::Hang);
