@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use http::HeaderMap;
-use interlock_policies::{Mode, PrincipalFacts, PrincipalKind, Role};
+use interlock_policies::{INSTALLATION, Mode, PrincipalFacts, PrincipalKind, Role};
 use jiff::Timestamp;
 
 use crate::clock::Clock;
@@ -27,7 +27,11 @@ mod roca;
 pub mod vet;
 
 #[cfg(test)]
+mod testkit;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wycheproof;
 
 use bearer::{Bearer, BearerError};
 use cache::{TokenCache, TokenDigest, Verified};
@@ -35,9 +39,6 @@ use discovery::FetchError;
 use jwks::{IssuerKeys, KeyStatus, NoKey};
 use jws::{Jws, JwsError};
 use principal::{Claims, ClaimsError};
-
-/// The scope every resource lies in, so that one grant covers all.
-pub const INSTALLATION: &str = "installation";
 
 /// Who makes a request.
 #[derive(Clone, Debug)]

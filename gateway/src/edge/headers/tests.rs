@@ -247,7 +247,11 @@ fn names() -> impl Strategy<Value = String> {
         .map(|name| name.as_str().to_owned())
         .chain(HOP_BY_HOP.map(str::to_owned))
         .chain(NOT_DOWNWARD_PREFIXES.map(|prefix| format!("{prefix}x")))
-        .chain(["set-cookie".to_owned(), "etag".to_owned(), "x-own".to_owned()])
+        .chain([
+            "set-cookie".to_owned(),
+            "etag".to_owned(),
+            "x-own".to_owned(),
+        ])
         .collect();
     proptest::sample::select(known)
 }

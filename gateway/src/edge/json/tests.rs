@@ -27,14 +27,14 @@ fn repeated_names_are_refused_at_every_level() {
         r#"{"kind":"pause_mow","kind":"start_mow"}"#,
         duplicate("kind"),
     );
-    check(
-        r#"{"waypoints":[{"x":1,"y":2,"x":3}]}"#,
-        duplicate("x"),
-    );
+    check(r#"{"waypoints":[{"x":1,"y":2,"x":3}]}"#, duplicate("x"));
     check(r#"{"a":{"b":1,"b":1}}"#, duplicate("b"));
     // An escaped name is the same name.
     check(r#"{"ab":1,"\u0061b":2}"#, duplicate("ab"));
-    check(r#"{"a":{"b":1},"c":{"b":1}}"#, Ok(json!({"a":{"b":1},"c":{"b":1}})));
+    check(
+        r#"{"a":{"b":1},"c":{"b":1}}"#,
+        Ok(json!({"a":{"b":1},"c":{"b":1}})),
+    );
 }
 
 #[test]

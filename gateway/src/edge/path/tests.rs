@@ -74,10 +74,7 @@ fn every_second_spelling_is_refused() {
 fn the_length_is_bounded() {
     let longest = format!("/{}", "a".repeat(PATH_BYTES - 1));
     check(&longest, Ok(()));
-    check(
-        &format!("{longest}a"),
-        Err(PathError::Long(PATH_BYTES + 1)),
-    );
+    check(&format!("{longest}a"), Err(PathError::Long(PATH_BYTES + 1)));
 }
 
 proptest! {
