@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Command::Audit {
             command: AuditCommand::Verify { path, head },
         } => match audit::verify(&path, head.as_deref()) {
-            Ok(report) => say(&report.to_string()),
+            Ok(report) => say(&told(&report)),
             Err(cause) => fail(1, &cause),
         },
     }
@@ -104,9 +104,7 @@ async fn run(config: &Config) -> ExitCode {
     };
     let running = match start::build(config, metrics).await {
         Ok(running) => running,
-        Err(cause @ (StartError::Policies { .. } | StartError::Keys { .. })) => {
-            return fail(USAGE, &cause);
-        }
+        Err(cause @ StartError::Policies { .. }) => return fail(USAGE, &cause),
         Err(cause) => return fail(UNAVAILABLE, &cause),
     };
     match (running.address(), running.ops_address()) {
@@ -124,6 +122,23 @@ async fn run(config: &Config) -> ExitCode {
     };
     running.serve(config, shutdown).await;
     ExitCode::SUCCESS
+}
+
+/// A line for each record file.
+fn told(report: &audit::VerifyReport) -> String {
+    let lines = report.chains.iter().map(|chain| {
+        let ending = match chain.ending {
+            audit::Ending::Closed => "closed",
+            audit::Ending::Open => "open: running, killed, or cut off; compare the head",
+        };
+        format!(
+            "sound: {} ({} records, head {}, {ending})",
+            chain.file.display(),
+            chain.records,
+            chain.head
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]

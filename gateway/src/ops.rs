@@ -3,8 +3,6 @@
 
 mod feed;
 mod feed_token;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

@@ -5,8 +5,6 @@
 
 pub mod kinds;
 mod mapping;
-#[cfg(test)]
-mod tests;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};

@@ -28,7 +28,7 @@ use crate::config::{Config, StoreConfig};
 use crate::edge::EdgeRules;
 use crate::edge::host::HostRules;
 use crate::gateway::{Gateway, Limits, Service};
-use crate::grant::{Keyring, KeyringError, Mint};
+use crate::grant::{Keyring, Mint};
 use crate::ops::{self, Feed, Ops};
 use crate::pipeline;
 use crate::plans::memory::PlanMemory;
@@ -71,18 +71,10 @@ pub enum StartError {
     /// A service's address is not acceptable.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// A service's keys are not usable.
-    #[error("the keys of service `{service}`: {cause}")]
-    Keys {
-        /// The service.
-        service: String,
-        /// What is wrong.
-        cause: KeyringError,
-    },
-    /// A folder cannot be made.
-    #[error("the folder `{path}` cannot be made: {cause}")]
+    /// A folder or a file in it cannot be made.
+    #[error("`{path}` cannot be written: {cause}")]
     Folder {
-        /// The folder.
+        /// The folder or file.
         path: String,
         /// What the system said.
         cause: std::io::Error,
@@ -126,16 +118,17 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
     let store = open_store(&config.store).await?;
     let public = bind(config.listen.address).await?;
     let private = bind(config.listen.ops).await?;
-    let instance = Uuid::new_v4().simple().to_string();
-    let settings = AuditSettings::new(&config.audit, instance.clone());
+    let name = name(&config.state)?;
+    let settings = AuditSettings::new(&config.audit, name.clone());
     let audit = Arc::new(Audit::open(&settings, Arc::clone(&clock))?);
     let registry = Arc::new(Registry::default());
     recall(&registry, &config.state);
     let upstreams = Arc::new(upstreams(config)?);
-    let mint = Arc::new(Mint::new(rings(&config.services)?));
+    let mint = Arc::new(Mint::new(rings(&config.services)));
     let timeouts = Arc::new(Timeouts::new(&config.upstream.timeouts));
     let gateway = Arc::new(Gateway {
-        instance,
+        // Leases are of one start: a restarted gateway is another owner.
+        instance: format!("{name}-{}", Uuid::new_v4().simple()),
         edge: edge_rules(config, &public)?,
         authn: Arc::new(Authenticator::from_config(&config.auth, Some(&config.state))?),
         authorizer: Authorizer::new(Arc::clone(&policies)),
@@ -163,7 +156,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
     let ops = Arc::new(Ops {
         gateway: Arc::clone(&gateway),
         metrics,
-        feed: Feed::new(rings(&config.services)?),
+        feed: Feed::new(rings(&config.services)),
     });
     Ok(Running {
         gateway,
@@ -318,6 +311,24 @@ fn make(folder: &Path) -> Result<(), StartError> {
     })
 }
 
+/// This gateway's lasting name, made at its first start.
+fn name(state: &Path) -> Result<String, StartError> {
+    let path = state.join("instance");
+    let failed = |cause| StartError::Folder {
+        path: path.display().to_string(),
+        cause,
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(name) if !name.trim().is_empty() => Ok(name.trim().to_owned()),
+        Ok(_) | Err(_) => {
+            let id = Uuid::new_v4().simple().to_string();
+            let name = format!("gateway-{}", id.get(..8).unwrap_or(&id));
+            std::fs::write(&path, &name).map_err(failed)?;
+            Ok(name)
+        }
+    }
+}
+
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address)
         .await
@@ -386,16 +397,10 @@ fn upstreams(config: &Config) -> Result<Upstreams, EndpointError> {
     Upstreams::new(&endpoints, &limits)
 }
 
-fn rings(services: &[ServiceConfig]) -> Result<HashMap<String, Keyring>, StartError> {
+fn rings(services: &[ServiceConfig]) -> HashMap<String, Keyring> {
     services
         .iter()
-        .map(|service| {
-            let ring = service.keys.keyring().map_err(|cause| StartError::Keys {
-                service: service.name.clone(),
-                cause,
-            })?;
-            Ok((service.name.clone(), ring))
-        })
+        .map(|service| (service.name.clone(), service.keys.clone()))
         .collect()
 }
 

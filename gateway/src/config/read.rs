@@ -13,13 +13,14 @@ use super::auth::{AuthConfig, ClaimNames, IssuerConfig};
 use super::fault::ConfigFaults;
 use super::secret::Secret;
 use super::section::{Reading, Section, millis};
-use super::service::{KeySource, ServiceConfig, ServiceKeys};
+use super::service::{KeySource, ServiceConfig};
 use super::upstream::UpstreamConfig;
 use super::{
     Config, Environment, LimitsConfig, ListenConfig, PoliciesConfig, StoreConfig, loopback,
 };
 use crate::authn::discovery::HttpSource;
 use crate::edge::host::Authority;
+use crate::grant::Keyring;
 
 /// Variables of the binary itself, which are no keys of the file.
 const OURS: [&str; 2] = ["INTERLOCK_CONFIG", "INTERLOCK_LOG"];
@@ -360,7 +361,7 @@ fn service(mut section: Section<'_>) -> Option<ServiceConfig> {
         "the id of the object that rows without one are judged on",
     );
     let keys = secret(&mut section, "key_env", "key_file").and_then(|(source, text)| {
-        match ServiceKeys::parse(&text) {
+        match Keyring::parse(&text) {
             Ok(keys) => Some((source, keys)),
             Err(error) => {
                 let key = match source {

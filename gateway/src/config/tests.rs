@@ -5,7 +5,6 @@ use std::time::Duration;
 use interlock_policies::Mode;
 
 use super::auth::IssuerConfig;
-use super::service::{KeysError, ServiceKeys};
 use super::{Config, ConfigFaults, Environment, LimitsConfig, StoreConfig, UpstreamConfig};
 
 /// 32 zero bytes.
@@ -367,26 +366,6 @@ fn secrets_come_from_variables_and_files_only() {
     assert!(
         !shown.contains("hunter2") && !shown.contains("[0, 0"),
         "{shown}"
-    );
-}
-
-#[test]
-fn key_files_are_read_strictly() {
-    let check = |text: &str, expected: Result<&str, KeysError>| {
-        let kid = ServiceKeys::parse(text).map(|keys| keys.signing().kid.clone());
-        assert_eq!(kid, expected.map(str::to_owned), "{text}");
-    };
-    check(KEY, Ok("k1"));
-    check("", Err(KeysError::Empty));
-    check("# only a comment", Err(KeysError::Empty));
-    check("nokid", Err(KeysError::Line(1)));
-    check("\nk 1:AAAA", Err(KeysError::Line(2)));
-    check(":AAAA", Err(KeysError::Line(1)));
-    check(&format!("{KEY}="), Err(KeysError::Line(1)));
-    check("k1:AAAA", Err(KeysError::Short(1)));
-    check(
-        &format!("{KEY}\n{KEY}"),
-        Err(KeysError::Duplicate("k1".to_owned())),
     );
 }
 

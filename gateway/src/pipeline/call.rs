@@ -30,7 +30,7 @@ use crate::telemetry;
 
 /// A call that policy allows, with everything it takes to carry it out.
 #[derive(Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// The right.
     pub permit: Permit,
     /// The row and the body that was inspected.
@@ -131,7 +131,7 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<PlanDigest>, Proble
 
 /// What is known of a request while it goes through the steps, for the record,
 /// the log and the metrics of how it ended.
-pub struct Trail {
+pub(super) struct Trail {
     /// When the head came in.
     pub at: Timestamp,
     started: Instant,

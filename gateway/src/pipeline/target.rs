@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// A missing object is a placeholder of its type that lies in no scope, so
 /// that nobody holds anything on it: it is refused like a hidden one.
 #[derive(Debug)]
-pub struct Target {
+pub(crate) struct Target {
     facts: ResourceFacts,
     plan: Option<Box<Plan>>,
 }

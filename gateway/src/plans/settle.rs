@@ -31,7 +31,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const BATCH: u32 = 32;
 
 /// Settles for ever.
-pub async fn keep_settling(gateway: Arc<Gateway>) {
+pub(crate) async fn keep_settling(gateway: Arc<Gateway>) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -53,7 +53,7 @@ async fn round(gateway: &Arc<Gateway>) -> Result<(), StoreError> {
 }
 
 /// Settles a plan, if no other settler is at it.
-pub async fn plan(gateway: &Arc<Gateway>, plan: Plan) {
+pub(crate) async fn plan(gateway: &Arc<Gateway>, plan: Plan) {
     if let Err(cause) = try_plan(gateway, plan).await {
         warn!(%cause, "a plan stays in doubt");
     }
@@ -97,7 +97,7 @@ async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
 }
 
 /// Settles a key, if no other settler is at it.
-pub async fn key(gateway: &Arc<Gateway>, id: &KeyId, record: &KeyRecord) {
+pub(crate) async fn key(gateway: &Arc<Gateway>, id: &KeyId, record: &KeyRecord) {
     if let Err(cause) = try_key(gateway, id, record).await {
         warn!(%cause, "an idempotency key stays in doubt");
     }
