@@ -19,4 +19,6 @@ pub use self::state::{
 pub use self::view::PlanView;
 
 #[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
 mod tests;
