@@ -78,4 +78,4 @@ fn inexact(number: &Number) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

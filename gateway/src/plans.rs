@@ -20,7 +20,9 @@ pub use self::plan::{
 pub use self::state::{
     APPROVAL_WINDOW, DECISION_WINDOW, DispatchEnd, Lease, PlanError, Proposal, SettleAnswer,
 };
-pub use self::view::PlanView;
+pub use self::view::{ApprovalView, PlanView};
 
+#[cfg(test)]
+pub(crate) mod fixtures;
 #[cfg(test)]
 mod tests;

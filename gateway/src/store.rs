@@ -347,3 +347,6 @@ fn from_micros(at: i64, place: &str) -> Result<Timestamp, StoreError> {
         detail: error.to_string(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,6 +81,3 @@ impl<'de> Deserialize<'de> for PlanDigest {
         Self::parse(&text).ok_or_else(|| serde::de::Error::custom("expected 64 hexadecimal digits"))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::plans::plan::Plan;
+use crate::idempotency::StoredAnswer;
+use crate::plans::code::ApprovalCode;
+use crate::plans::plan::{Plan, State};
 
 /// The JSON of a plan as every endpoint shows it: the proposal's own fields
 /// beside `id`, `status`, `preview`, `digest`, who and when.
@@ -66,5 +68,45 @@ impl PlanView {
     /// The JSON, by value.
     pub fn into_json(self) -> Value {
         self.0
+    }
+}
+
+/// The answer to an approval: with the code once, and ever after without.
+pub struct ApprovalView;
+
+impl ApprovalView {
+    /// The first answer, which shows the code. None unless `plan` is approved.
+    pub fn first(plan: &Plan, code: ApprovalCode, now: Timestamp) -> Option<Value> {
+        let expires_at = Self::expires_at(plan)?;
+        Some(json!({
+            "plan": PlanView::of(plan, now).into_json(),
+            "approvalCode": code.reveal(),
+            "expiresAtUtc": expires_at,
+        }))
+    }
+
+    /// What a repeat is told, and all of the answer that is stored.
+    pub fn stored(plan: &Plan, now: Timestamp) -> Option<StoredAnswer> {
+        let expires_at = Self::expires_at(plan)?;
+        let body = json!({
+            "plan": PlanView::of(plan, now).into_json(),
+            "approvalCode": null,
+            "codeAlreadyShown": true,
+            "expiresAtUtc": expires_at,
+        });
+        Some(StoredAnswer {
+            status: 200,
+            content_type: Some("application/json".to_owned()),
+            location: None,
+            body: body.to_string().into_bytes(),
+            secret_stripped: true,
+        })
+    }
+
+    fn expires_at(plan: &Plan) -> Option<Timestamp> {
+        match &plan.state {
+            State::Approved { approval, .. } => Some(approval.expires_at),
+            _ => None,
+        }
     }
 }

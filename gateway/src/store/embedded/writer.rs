@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::SqliteConnection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::unavailable;
 use crate::store::StoreError;
@@ -33,7 +33,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts the task that owns `connection`; it ends with the last handle.
     pub(super) fn start(connection: SqliteConnection, queue: usize, timeout: Duration) -> Self {
-        let (sender, receiver) = mpsc::channel(queue);
+        let (sender, receiver) = mpsc::channel(queue.clamp(1, Semaphore::MAX_PERMITS));
         tokio::spawn(run(connection, receiver));
         Self {
             queue: sender,

@@ -15,6 +15,9 @@ use tokio::time::{Instant, timeout_at};
 use super::RedisConfig;
 use crate::store::StoreError;
 
+/// No wait is longer, whatever the configuration says.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// A connection and its number, so that only the one that failed is dropped.
 #[derive(Clone)]
 struct Numbered {
@@ -44,14 +47,15 @@ impl Link {
             // The URL itself is not repeated: it may hold a password.
             detail: format!("the Redis URL cannot be used: {}", error.category()),
         })?;
+        let timeout = config.timeout.min(LONGEST);
         let settings = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(config.timeout))
-            .set_response_timeout(Some(config.timeout));
+            .set_connection_timeout(Some(timeout))
+            .set_response_timeout(Some(timeout));
         Ok(Self {
             client,
             settings,
-            timeout: config.timeout,
-            places: Semaphore::new(config.in_flight),
+            timeout,
+            places: Semaphore::new(config.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
             slot: Mutex::default(),
         })
     }

@@ -49,6 +49,17 @@ impl RedisStore {
         self.link.pipe(&pipe).await
     }
 
+    /// Says where to look after an operation's lease.
+    async fn note_lease(&self, plan: &Plan) -> Result<(), StoreError> {
+        match plan.settle_after() {
+            Some(lease) => {
+                self.hint(&self.unsettled_plans(), &plan.id.to_string(), micros(lease))
+                    .await
+            }
+            None => Ok(()),
+        }
+    }
+
     async fn note_newest(&self, plan: &Plan) -> Result<(), StoreError> {
         let index = self.newest_index(&plan.service);
         let oldest = plan
@@ -81,6 +92,7 @@ impl PlanStore for RedisStore {
     async fn insert(&self, plan: &Plan) -> Result<Swap, StoreError> {
         self.note_newest(plan).await?;
         self.note_open(plan).await?;
+        self.note_lease(plan).await?;
         let written: i64 = self
             .link
             .script(
@@ -100,10 +112,7 @@ impl PlanStore for RedisStore {
     }
 
     async fn replace(&self, plan: &Plan, expected: u64) -> Result<Swap, StoreError> {
-        if let Some(lease) = plan.settle_after() {
-            self.hint(&self.unsettled_plans(), &plan.id.to_string(), micros(lease))
-                .await?;
-        }
+        self.note_lease(plan).await?;
         let written: i64 = self
             .link
             .script(
