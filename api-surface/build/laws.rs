@@ -8,7 +8,7 @@ use crate::compile::reader::Located;
 use crate::compile::relation::Relation;
 use crate::compile::schemas::Schemas;
 use crate::compile::table::Draft;
-use crate::compile::terms::{BodyRule, Method, ServedBy};
+use crate::compile::terms::{BodyRule, Idempotency, Method, ServedBy};
 use crate::compile::timeouts::Timeout;
 
 /// Judges all rows; faults come in the order of the rows.
@@ -79,6 +79,7 @@ fn timeout_known(row: &Draft, timeouts: &[Timeout]) -> Option<Fault> {
 
 fn class_rules(row: &Draft) -> Vec<Fault> {
     let class = row.class.value;
+    let stop = class == Class::SafetyWrite;
     let mut faults = Vec::new();
     let mut demand = |holds: bool, line: usize, law: Law, text: &str| {
         if !holds {
@@ -86,10 +87,32 @@ fn class_rules(row: &Draft) -> Vec<Fault> {
         }
     };
     demand(
-        class != Class::SafetyWrite || row.relation.value == Relation::View,
+        !stop || row.relation.value == Relation::View,
         row.relation.line,
         Law::StopRelation,
         "a safety-write must be in relation `view`: whoever may see may stop",
+    );
+    let demands_key = row
+        .idempotency
+        .as_ref()
+        .filter(|key| stop && key.value == Idempotency::Required);
+    demand(
+        demands_key.is_none(),
+        demands_key.map_or(row.line, |key| key.line),
+        Law::StopUnconditional,
+        "a stop is never refused by its key: `honoured` or `never`",
+    );
+    demand(
+        !stop || row.body.value != BodyRule::Required,
+        row.body.line,
+        Law::StopUnconditional,
+        "a stop is never refused for want of a body: `none` or `optional`",
+    );
+    demand(
+        (200..300).contains(&row.success.value),
+        row.success.line,
+        Law::SuccessStatus,
+        "`success` must be from 200 to 299",
     );
     demand(
         class.is_read() || row.idempotency.is_some(),

@@ -1,10 +1,14 @@
 //! The plan engine: propose, approve, dispatch, settle. A plan is a write that
-//! waits for a person. This module is pure: records, and functions from one
-//! record and `now` to the next; the store only swaps one for the other.
+//! waits for a person. Records and transitions are pure: functions from one
+//! record and `now` to the next; the store only swaps one for the other. The
+//! handlers and the settler drive them.
 
 pub mod code;
 pub mod digest;
+pub(crate) mod handlers;
+pub mod memory;
 pub mod plan;
+pub(crate) mod settle;
 pub mod state;
 pub mod view;
 

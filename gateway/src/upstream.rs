@@ -1,1 +1,203 @@
 //! Client pools, forwarding and what came of it.
+//!
+//! A small HTTP/1.1 client of our own, because the difference between "no byte
+//! left" and "nobody knows" is the difference between a retry and a second
+//! flight, and only the socket can tell it (RFC 9110, section 9.2.2). Nothing
+//! is ever resent after a byte of it was written.
+
+mod body;
+mod deadline;
+mod forward;
+mod headers;
+mod io;
+mod outcome;
+mod pool;
+mod timeouts;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method};
+use interlock_surface::Timeout;
+use thiserror::Error;
+
+pub use body::{Answer, BodyError, OutboundBody, UpstreamBody, collect};
+pub use outcome::{NotSentCause, Outcome, UnknownCause, effect_of};
+
+pub use timeouts::Timeouts;
+
+use forward::Service;
+
+/// Two lanes to every service, each with its own connections and its own
+/// limit, so that no amount of other traffic stands before a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Everything that is not a stop.
+    Normal,
+    /// Class safety-write only.
+    Stop,
+}
+
+impl Lane {
+    /// The lane's name in metrics and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// One service and where it listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The service's name as the surface has it, such as `drones`.
+    pub service: String,
+    /// `host:port`, plain HTTP/1.1.
+    pub authority: String,
+}
+
+/// Bounds on what one service may cost.
+#[derive(Clone, Debug)]
+pub struct UpstreamLimits {
+    /// Requests in flight per service in the normal lane, streams included.
+    pub normal_concurrency: usize,
+    /// Requests in flight per service in the stop lane.
+    pub stop_concurrency: usize,
+    /// Idle connections kept per service and lane.
+    pub max_idle: usize,
+    /// How long an idle connection may be taken up again.
+    pub idle_timeout: Duration,
+    /// Largest response head, in bytes.
+    pub max_head_bytes: usize,
+    /// Most header lines in a response head.
+    pub max_headers: usize,
+}
+
+impl Default for UpstreamLimits {
+    fn default() -> Self {
+        Self {
+            normal_concurrency: 512,
+            stop_concurrency: 256,
+            max_idle: 64,
+            idle_timeout: Duration::from_secs(30),
+            max_head_bytes: 32 * 1024,
+            max_headers: 100,
+        }
+    }
+}
+
+/// What is sent to a service: built from the row and the validated
+/// parameters, never from the raw request.
+#[derive(Debug)]
+pub struct Outbound {
+    /// The row's method.
+    pub method: Method,
+    /// Path and query exactly as the grant names them.
+    pub path_and_query: PathAndQuery,
+    /// End-to-end fields of the caller's request. Hop-by-hop fields, framing,
+    /// credentials and everything named `Interlock-*` are dropped here again.
+    pub headers: HeaderMap,
+    /// The grant, set after the strip so that no `Connection` line removes it.
+    pub grant: HeaderValue,
+    /// The caller's address, sent as the one `X-Forwarded-For`.
+    pub client: Option<IpAddr>,
+    /// The body as inspected, or the caller's stream.
+    pub body: OutboundBody,
+    /// Whether the response is a stream that outlives the total deadline.
+    pub stream: bool,
+}
+
+/// A stop: its body is always whole, so that it can be tried again as long as
+/// nothing was sent.
+#[derive(Clone, Debug)]
+pub struct StopCall {
+    /// The row's method.
+    pub method: Method,
+    /// Path and query exactly as the grant names them.
+    pub path_and_query: PathAndQuery,
+    /// As in [`Outbound::headers`].
+    pub headers: HeaderMap,
+    /// As in [`Outbound::grant`].
+    pub grant: HeaderValue,
+    /// As in [`Outbound::client`].
+    pub client: Option<IpAddr>,
+    /// The body as inspected.
+    pub body: Bytes,
+}
+
+/// An endpoint that cannot be used.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum EndpointError {
+    /// Not `host:port`.
+    #[error(
+        "upstream `{service}`: `{authority}` is not `host:port`; write it like `127.0.0.1:9001`"
+    )]
+    Authority {
+        /// The service.
+        service: String,
+        /// What was given.
+        authority: String,
+    },
+    /// The same service twice.
+    #[error("upstream `{service}` is configured twice; keep one")]
+    Duplicate {
+        /// The service.
+        service: String,
+    },
+}
+
+/// The services behind the gateway.
+pub struct Upstreams {
+    services: HashMap<String, Arc<Service>>,
+}
+
+impl Upstreams {
+    /// Prepares both lanes of every endpoint; connects to nothing.
+    pub fn new(endpoints: &[Endpoint], limits: &UpstreamLimits) -> Result<Self, EndpointError> {
+        let mut services = HashMap::with_capacity(endpoints.len());
+        for endpoint in endpoints {
+            let service = Arc::new(Service::new(endpoint, limits)?);
+            if services.insert(endpoint.service.clone(), service).is_some() {
+                return Err(EndpointError::Duplicate {
+                    service: endpoint.service.clone(),
+                });
+            }
+        }
+        Ok(Self { services })
+    }
+
+    /// Sends one request once, and says what came of it.
+    pub async fn forward(
+        &self,
+        lane: Lane,
+        service: &str,
+        outbound: Outbound,
+        timeout: &Timeout,
+    ) -> Outcome {
+        match self.services.get(service) {
+            Some(service) => service.forward(lane, outbound, &timeout.into()).await,
+            None => Outcome::NotSent {
+                cause: NotSentCause::NoService,
+            },
+        }
+    }
+
+    /// Sends a stop in the stop lane. As long as nothing was sent, or the
+    /// service answers 503 with effect none, it is tried again with small
+    /// pauses until the total budget is spent.
+    pub async fn forward_stop(&self, service: &str, stop: &StopCall, timeout: &Timeout) -> Outcome {
+        match self.services.get(service) {
+            Some(service) => service.forward_stop(stop, &timeout.into()).await,
+            None => Outcome::NotSent {
+                cause: NotSentCause::NoService,
+            },
+        }
+    }
+}

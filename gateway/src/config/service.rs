@@ -1,0 +1,176 @@
+//! `[[service]]`: a vehicle service behind the gateway, and the keys it shares
+//! with it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::Uri;
+
+use super::Environment;
+use super::secret::Secret;
+
+/// The shortest key of HS256, in bytes (RFC 7518 section 3.2).
+pub const KEY_BYTES: usize = 32;
+
+/// One vehicle service.
+#[derive(Clone, Debug)]
+pub struct ServiceConfig {
+    /// The service of the surface table, such as `drones`.
+    pub name: String,
+    /// `http://host:port`, without a path.
+    pub url: Uri,
+    /// The object that rows without an object of their own are judged on.
+    pub object: String,
+    /// Where its keys come from, to read them again when they rotate.
+    pub key_source: KeySource,
+    /// The keys, as read at start.
+    pub keys: ServiceKeys,
+}
+
+/// Where a secret comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// A variable of the environment.
+    Variable(String),
+    /// A file.
+    File(PathBuf),
+}
+
+/// Why a secret cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// No such variable.
+    #[error("the variable `{0}` is not set")]
+    Variable(String),
+    /// The file cannot be read.
+    #[error("the file `{path}` cannot be read: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+}
+
+impl KeySource {
+    /// Reads the secret's text, at start and again when it rotates.
+    ///
+    /// # Errors
+    /// [`SourceError`] names the variable or the file.
+    pub fn read(&self, env: &Environment) -> Result<String, SourceError> {
+        match self {
+            Self::Variable(name) => env
+                .get(name)
+                .map(|text| text.trim().to_owned())
+                .ok_or_else(|| SourceError::Variable(name.clone())),
+            Self::File(path) => match fs::read_to_string(path) {
+                Ok(text) => Ok(text.trim().to_owned()),
+                Err(error) => Err(SourceError::File {
+                    path: path.display().to_string(),
+                    error,
+                }),
+            },
+        }
+    }
+}
+
+/// The keys shared with one service: the first signs, all verify.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceKeys {
+    first: ServiceKey,
+    rest: Vec<ServiceKey>,
+}
+
+/// One key and its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceKey {
+    /// `kid` in the grant's header.
+    pub kid: String,
+    /// At least [`KEY_BYTES`] bytes.
+    pub secret: Secret<Vec<u8>>,
+}
+
+/// Why a text is no list of keys. Never a part of a key.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum KeysError {
+    /// No key at all.
+    #[error("no key; write one `kid:base64url` on each line, the signing key first")]
+    Empty,
+    /// A line that is not `kid:base64url`.
+    #[error("line {0} is not `kid:base64url`, the kid of 1 to 64 letters, digits, `-`, `_` or `.`")]
+    Line(usize),
+    /// Shorter than [`KEY_BYTES`].
+    #[error(
+        "the key of line {0} has fewer than {KEY_BYTES} bytes; make one with `openssl rand 32`"
+    )]
+    Short(usize),
+    /// One id twice.
+    #[error("the key id `{0}` is given more than once")]
+    Duplicate(String),
+}
+
+impl ServiceKeys {
+    /// Reads `kid:base64url` lines; empty lines and lines that start with `#`
+    /// are skipped.
+    ///
+    /// # Errors
+    /// [`KeysError`] names the line.
+    pub fn parse(text: &str) -> Result<Self, KeysError> {
+        let mut keys: Vec<ServiceKey> = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let key = parse_line(line, index + 1)?;
+            if keys.iter().any(|known| known.kid == key.kid) {
+                return Err(KeysError::Duplicate(key.kid));
+            }
+            keys.push(key);
+        }
+        let mut keys = keys.into_iter();
+        let first = keys.next().ok_or(KeysError::Empty)?;
+        Ok(Self {
+            first,
+            rest: keys.collect(),
+        })
+    }
+
+    /// The key that signs.
+    pub fn signing(&self) -> &ServiceKey {
+        &self.first
+    }
+
+    /// The key of this id, old or new.
+    pub fn find(&self, kid: &str) -> Option<&ServiceKey> {
+        self.iter().find(|key| key.kid == kid)
+    }
+
+    /// Every key, the signing one first.
+    pub fn iter(&self) -> impl Iterator<Item = &ServiceKey> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+}
+
+fn parse_line(line: &str, number: usize) -> Result<ServiceKey, KeysError> {
+    let (kid, secret) = line.split_once(':').ok_or(KeysError::Line(number))?;
+    let named = (1..=64).contains(&kid.len())
+        && kid
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if !named {
+        return Err(KeysError::Line(number));
+    }
+    let secret = URL_SAFE_NO_PAD
+        .decode(secret)
+        .map_err(|_| KeysError::Line(number))?;
+    if secret.len() < KEY_BYTES {
+        return Err(KeysError::Short(number));
+    }
+    Ok(ServiceKey {
+        kid: kid.to_owned(),
+        secret: Secret::new(secret),
+    })
+}

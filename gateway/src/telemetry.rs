@@ -1,0 +1,112 @@
+//! Logs and metrics: setup, names, and nothing a caller could make grow.
+//!
+//! Logs are JSON lines on standard error. Other crates speak at info and above
+//! only, whatever the filter says: what they trace may hold a header or a body,
+//! and a token, code or body is in no log.
+
+pub mod names;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use thiserror::Error;
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::Registry;
+
+/// Upper bounds of the duration histograms, in seconds.
+const SECONDS: [f64; 14] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
+];
+
+/// Telemetry that cannot be set up.
+#[derive(Debug, Error)]
+pub enum TelemetryError {
+    /// The log filter does not parse.
+    #[error(
+        "log filter `{filter}` is not usable: {cause}; write it like `info` or `interlock_gateway=debug`"
+    )]
+    Filter {
+        /// What was given.
+        filter: String,
+        /// What is wrong with it.
+        cause: tracing_subscriber::filter::ParseError,
+    },
+    /// Somebody else set up logging first.
+    #[error("logging is set up already")]
+    LoggingTwice,
+    /// The metrics cannot be built.
+    #[error("cannot build the metrics: {0}")]
+    Metrics(#[from] BuildError),
+    /// Somebody else set up metrics first.
+    #[error("metrics are set up already")]
+    MetricsTwice,
+}
+
+/// Starts logging for this process, as JSON lines on standard error, and
+/// reports panics by place alone, since their message may hold anything.
+pub fn init_logging(filter: &str) -> Result<(), TelemetryError> {
+    let subscriber = subscriber(filter, io::stderr)?;
+    tracing::subscriber::set_global_default(subscriber)
+        .map_err(|_| TelemetryError::LoggingTwice)?;
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, "panicked");
+    }));
+    Ok(())
+}
+
+/// The subscriber that [`init_logging`] installs, writing to `writer`.
+pub fn subscriber<W>(
+    filter: &str,
+    writer: W,
+) -> Result<impl Subscriber + Send + Sync, TelemetryError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let chosen = EnvFilter::try_new(filter).map_err(|cause| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        cause,
+    })?;
+    let lines = tracing_subscriber::fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_current_span(true)
+        .with_span_list(false)
+        .with_writer(writer);
+    Ok(Registry::default().with(lines.with_filter(chosen.and(filter_fn(is_ours_or_coarse)))))
+}
+
+fn is_ours_or_coarse(metadata: &Metadata<'_>) -> bool {
+    metadata.target().starts_with("interlock") || *metadata.level() <= Level::INFO
+}
+
+/// The metrics of this process, rendered for the ops listener.
+#[derive(Clone)]
+pub struct Metrics {
+    handle: PrometheusHandle,
+}
+
+impl Metrics {
+    /// Starts collecting for this process. Counters made earlier are lost.
+    pub fn install() -> Result<Self, TelemetryError> {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
+            .build_recorder();
+        let handle = recorder.handle();
+        metrics::set_global_recorder(recorder).map_err(|_| TelemetryError::MetricsTwice)?;
+        names::describe();
+        Ok(Self { handle })
+    }
+
+    /// All metrics in the Prometheus text format, version 0.0.4.
+    pub fn render(&self) -> String {
+        // Otherwise done by the exporter's own server, which we do not run.
+        self.handle.run_upkeep();
+        self.handle.render()
+    }
+}

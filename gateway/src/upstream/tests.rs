@@ -1,0 +1,1 @@
+//! Raw TCP services against the client.
