@@ -133,7 +133,8 @@ async fn one_encoding_of_a_signature_is_accepted() {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let place = alphabet.find(last).unwrap();
     for stray in 1..16 {
-        let sloppy = format!("{start}{}", &alphabet[place + stray..][..1]);
+        let stray = alphabet.chars().nth(place + stray).unwrap();
+        let sloppy = format!("{start}{stray}");
         check(&authenticator, &sloppy, Err(JwsError::Encoding.into())).await;
     }
     let padded = format!("{good}==");

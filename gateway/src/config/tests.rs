@@ -129,9 +129,9 @@ fn the_documented_example_is_the_defaults() {
     assert_eq!(config.policies.poll, parse(OPEN).unwrap().policies.poll);
 
     // The second block replaces the first one's store.
-    let store = example.find("[store]").unwrap();
-    let policies = example.find("[policies]").unwrap();
-    let shared = [&example[..store], redis, &example[policies..]].concat();
+    let (before, rest) = example.split_once("[store]").unwrap();
+    let (_, after) = rest.split_once("[policies]").unwrap();
+    let shared = [before, redis, "[policies]", after].concat();
     let StoreConfig::Redis {
         prefix,
         timeout,
@@ -341,7 +341,11 @@ fn secrets_come_from_variables_and_files_only() {
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("key");
-    std::fs::write(&path, format!("# new\n{KEY}\n\nold:{}\n", &KEY[3..])).unwrap();
+    std::fs::write(
+        &path,
+        format!("# new\n{KEY}\n\n{}\n", KEY.replace("k1", "old")),
+    )
+    .unwrap();
     let file = OPEN.replace(key_env, &format!("key_file = \"{}\"", path.display()));
     let keys = parse(&file).unwrap().services.remove(0).keys;
     assert_eq!(keys.signing().kid, "k1");
