@@ -150,8 +150,10 @@ impl Clean {
 /// Brings a request to its canonical form.
 ///
 /// Cannot see what hyper removes while parsing: a `#fragment` of the target
-/// (dropped by `http::Uri`) and a repeated `Content-Length` of the same value.
-/// Neither reaches a decision or an upstream, since both are built anew.
+/// (dropped by `http::Uri`), a repeated `Content-Length` of the same value, and
+/// a `Content-Length` beside `Transfer-Encoding` (hyper then closes the
+/// connection after the answer). None reaches a decision or an upstream, since
+/// path and framing are built anew.
 ///
 /// # Errors
 /// [`EdgeError`] says what is wrong and what to send instead.

@@ -97,7 +97,6 @@ async fn clean_requests_are_served_one_after_the_other() {
 async fn two_framings_hide_nothing() {
     let chunked = "0\r\n\r\n";
     for head in [
-        "POST /a HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked",
         "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
         "POST /a HTTP/1.1\r\nTransfer-Encoding: ,chunked",
         "POST /a HTTP/1.1\r\nTransfer-Encoding: gzip, chunked",
@@ -126,14 +125,18 @@ async fn two_framings_hide_nothing() {
     }
 }
 
-/// hyper drops `Content-Length` when `Transfer-Encoding` stood before it, so
-/// this one cannot be refused here; it has one framing, and hides nothing.
+/// hyper drops `Content-Length` beside `Transfer-Encoding` and closes the
+/// connection after the answer, so this cannot be refused here; one framing is
+/// left, and what is hidden behind it is never read.
 #[tokio::test]
-async fn a_length_behind_chunked_is_dropped_by_the_parser() {
-    let raw = format!(
-        "POST /a HTTP/1.1\r\nHost: localhost:8080\r\nTransfer-Encoding: chunked\r\nContent-Length: {}\r\n\r\n0\r\n\r\n{MARKED}",
-        5 + MARKED.len()
-    );
-    let (_, seen) = exchange(raw.as_bytes()).await;
-    assert_eq!(seen, ["/a", "/marked"]);
+async fn a_length_beside_chunked_hides_nothing() {
+    let length = format!("Content-Length: {}", 5 + MARKED.len());
+    let chunked = "Transfer-Encoding: chunked";
+    for (first, second) in [(length.as_str(), chunked), (chunked, length.as_str())] {
+        let head = format!("POST /a HTTP/1.1\r\nHost: localhost:8080\r\n{first}\r\n{second}");
+        let raw = format!("{head}\r\n\r\n0\r\n\r\n{MARKED}");
+        let (statuses, seen) = exchange(raw.as_bytes()).await;
+        assert_eq!(statuses, ["200"], "{head:?}");
+        assert_eq!(seen, ["/a"], "{head:?}");
+    }
 }
