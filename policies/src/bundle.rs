@@ -28,6 +28,7 @@ use crate::grants::{Directory, GrantsError};
 use crate::index::Index;
 use crate::slice::{self, Action, OBSERVE, Resource, Vocabulary};
 use files::Files;
+use parse::Located;
 
 /// The id of the one guard that covers stops.
 pub const TENANT_GUARD: &str = "guard.tenant";
@@ -105,11 +106,12 @@ impl Bundle {
     pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
         let policies = Policies::check(files).map_err(Diagnostics::group)?;
         let directory = directory(files).map_err(Diagnostics::group)?;
+        let located = policies.located.clone();
         let bundle = policies.ready(files, directory)?;
         let Loaded {
             policies, schema, ..
         } = bundle.0.as_ref();
-        let mut faults = unplaced::check(&bundle);
+        let mut faults = unplaced::check(&bundle, files, &located);
         faults.extend(cases::run(files, policies, schema));
         if faults.is_empty() {
             Ok(bundle)
@@ -261,6 +263,7 @@ struct Policies {
     schema: Schema,
     vocabulary: Vocabulary,
     actions: HashMap<String, Action>,
+    located: Vec<Located>,
     set: PolicySet,
 }
 
@@ -283,6 +286,7 @@ impl Policies {
             schema,
             vocabulary,
             actions,
+            located,
             set,
         })
     }
