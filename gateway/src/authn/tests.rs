@@ -245,6 +245,13 @@ async fn in_open_mode_everybody_is_the_local_operator() {
     assert!(authenticator.keys(at(0)).is_empty());
 }
 
+/// The pipeline works detached from the connection, on any thread.
+#[test]
+fn telling_a_caller_can_move_between_threads() {
+    fn check(_: impl Send) {}
+    check(Authenticator::open().caller(&HeaderMap::new(), at(0)));
+}
+
 #[test]
 fn nothing_of_a_token_shows_in_debug_or_errors() {
     let token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln";

@@ -233,7 +233,12 @@ fn enforced_mode_needs_issuers_and_hosts() {
         "auth.issuers[0].audience",
         "missing",
     );
-    for address in ["http://idp.example", "idp.example", "file:///etc"] {
+    for address in [
+        "http://idp.example",
+        "idp.example",
+        "file:///etc",
+        "https://a b",
+    ] {
         let key = "auth.issuers[0].issuer";
         check(
             ENFORCED,
@@ -372,6 +377,14 @@ fn secrets_come_from_variables_and_files_only() {
         !shown.contains("hunter2") && !shown.contains("[0, 0"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_password_in_an_address_is_not_repeated() {
+    let text = OPEN.replace("http://127.0.0.1:9001", "http://me:hunter2@127.0.0.1:9001");
+    let faults = parse(&text).unwrap_err().to_string();
+    let expected = "service[0].url: `...@127.0.0.1:9001` is not `http://host:port` without a path";
+    assert_eq!(faults, expected);
 }
 
 #[test]
