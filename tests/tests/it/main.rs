@@ -9,3 +9,4 @@
 )]
 
 mod repository;
+mod system;
