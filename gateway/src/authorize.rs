@@ -148,7 +148,9 @@ impl Authorizer {
         }
         let refusal = match decision {
             Decision::Allow { reasons } => {
-                evidence.reasons.extend(reasons.iter().map(ToString::to_string));
+                evidence
+                    .reasons
+                    .extend(reasons.iter().map(ToString::to_string));
                 return Ok(Permit {
                     row: question.row,
                     caller: Arc::clone(question.caller),
@@ -157,7 +159,9 @@ impl Authorizer {
             }
             Decision::Broken { .. } => Refusal::Broken,
             Decision::Deny { reasons, visible } => {
-                evidence.reasons.extend(reasons.iter().map(ToString::to_string));
+                evidence
+                    .reasons
+                    .extend(reasons.iter().map(ToString::to_string));
                 match (question.caller.kind, visible) {
                     (PrincipalKind::Anonymous, _) => Refusal::Unauthenticated,
                     (_, true) => Refusal::Forbidden,

@@ -100,7 +100,10 @@ pub(crate) async fn readiness(gateway: &Arc<Gateway>) -> (bool, Value) {
         .keys()
         .map(|name| (name.clone(), service(gateway, name, now)))
         .collect();
-    let heard = gateway.services.keys().all(|name| gateway.heard_of(name, now).is_ok());
+    let heard = gateway
+        .services
+        .keys()
+        .all(|name| gateway.heard_of(name, now).is_ok());
     let keyed = keys.iter().all(|set| set.keys > 0);
     let recording = !gateway.audit.is_failing();
     let ready = store.is_ok() && heard && keyed && recording;

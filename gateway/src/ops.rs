@@ -36,8 +36,14 @@ pub struct Ops {
 /// Answers one request of the ops listener.
 pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>) -> Reply {
     let head = request.method() == Method::HEAD;
-    let answer = serve(&ops, request).await.unwrap_or_else(|problem| reply::problem(&problem));
-    if head { reply::without_body(answer) } else { answer }
+    let answer = serve(&ops, request)
+        .await
+        .unwrap_or_else(|problem| reply::problem(&problem));
+    if head {
+        reply::without_body(answer)
+    } else {
+        answer
+    }
 }
 
 async fn serve(ops: &Ops, request: Request<RequestBody>) -> Result<Reply, Problem> {
@@ -64,7 +70,10 @@ async fn serve(ops: &Ops, request: Request<RequestBody>) -> Result<Reply, Proble
             let call = feed::FeedCall {
                 row,
                 params: &params,
-                path_and_query: parts.uri.path_and_query().map_or(path, |text| text.as_str()),
+                path_and_query: parts
+                    .uri
+                    .path_and_query()
+                    .map_or(path, |text| text.as_str()),
                 headers: &parts.headers,
                 body: &bytes,
             };
@@ -96,7 +105,9 @@ fn metrics(ops: &Ops) -> Reply {
 fn policy(gateway: &Gateway) -> Reply {
     let active = gateway.policies.active();
     let refused = gateway.policies.refused();
-    let text = refused.as_ref().map(|refusal| refusal.diagnostics.to_string());
+    let text = refused
+        .as_ref()
+        .map(|refusal| refusal.diagnostics.to_string());
     reply::json(
         200,
         &json!({

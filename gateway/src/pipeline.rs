@@ -38,11 +38,7 @@ use call::Trail;
 const KEY: &str = "idempotency-key";
 
 /// Answers one request of the public listener.
-pub async fn handle(
-    gateway: Arc<Gateway>,
-    request: Request<RequestBody>,
-    peer: Peer,
-) -> Reply {
+pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: Peer) -> Reply {
     let (parts, body) = request.into_parts();
     let head = parts.method == Method::HEAD;
     let mut trail = Trail::new(gateway.clock.now(), &parts);
@@ -54,7 +50,11 @@ pub async fn handle(
         }
     };
     trail.count(&answer);
-    if head { reply::without_body(answer) } else { answer }
+    if head {
+        reply::without_body(answer)
+    } else {
+        answer
+    }
 }
 
 async fn serve(
@@ -76,7 +76,11 @@ async fn serve(
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
     let key = IdempotencyKey::from_lines(
-        parts.headers.get_all(KEY).iter().map(|line| line.as_bytes()),
+        parts
+            .headers
+            .get_all(KEY)
+            .iter()
+            .map(|line| line.as_bytes()),
     )?;
     // 4. What is asked, in the bytes that will be sent.
     let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;

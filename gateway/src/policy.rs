@@ -84,13 +84,15 @@ impl Policies {
             Reload::Unchanged => {}
             Reload::Loaded(bundle) => {
                 info!(policy.hash = bundle.hash(), "policy bundle taken over");
-                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "loaded").increment(1);
+                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "loaded")
+                    .increment(1);
                 self.active.store(Arc::new(Active { bundle, since: now }));
                 self.refused.store(None);
             }
             Reload::Refused(diagnostics) => {
                 error!(%diagnostics, "policy bundle refused; the old one stays");
-                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "refused").increment(1);
+                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "refused")
+                    .increment(1);
                 let refusal = Refusal {
                     at: now,
                     diagnostics,

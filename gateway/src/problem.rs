@@ -94,9 +94,7 @@ impl Problem {
     /// decided are named only to those who may see the object.
     pub fn refusal(refusal: Refusal, evidence: &Evidence) -> Self {
         match refusal {
-            Refusal::Unauthenticated => {
-                Problem::unauthenticated("this needs a bearer token here")
-            }
+            Refusal::Unauthenticated => Problem::unauthenticated("this needs a bearer token here"),
             Refusal::Forbidden => Problem::new(
                 Kind::Forbidden,
                 "you may see this, but no policy lets you do it",

@@ -104,7 +104,9 @@ impl Registry {
     pub fn heard(&self, beat: Heartbeat) {
         let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut beats = HashMap::clone(&self.heartbeats.load());
-        let newer = beats.get(&beat.owner).is_none_or(|known| known.at <= beat.at);
+        let newer = beats
+            .get(&beat.owner)
+            .is_none_or(|known| known.at <= beat.at);
         if newer {
             beats.insert(beat.owner.clone(), beat);
             self.heartbeats.store(Arc::new(beats));

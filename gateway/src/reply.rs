@@ -52,7 +52,9 @@ pub fn answered(status: StatusCode, headers: HeaderMap, body: Bytes) -> Reply {
 /// What of an answer is kept under its key.
 pub fn keep(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> StoredAnswer {
     let text = |name| {
-        let value = headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let value = headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok());
         value.map(str::to_owned)
     };
     StoredAnswer {

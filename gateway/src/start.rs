@@ -130,7 +130,10 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         // Leases are of one start: a restarted gateway is another owner.
         instance: format!("{name}-{}", Uuid::new_v4().simple()),
         edge: edge_rules(config, &public)?,
-        authn: Arc::new(Authenticator::from_config(&config.auth, Some(&config.state))?),
+        authn: Arc::new(Authenticator::from_config(
+            &config.auth,
+            Some(&config.state),
+        )?),
         authorizer: Authorizer::new(Arc::clone(&policies)),
         policies,
         registry,
@@ -217,7 +220,11 @@ impl Running {
             task.abort();
         }
         match gateway.audit.close().await {
-            Ok(head) => info!(audit.seq = head.seq, audit.hash = head.hash, "records closed"),
+            Ok(head) => info!(
+                audit.seq = head.seq,
+                audit.hash = head.hash,
+                "records closed"
+            ),
             Err(cause) => warn!(%cause, "the records were not closed cleanly"),
         }
     }

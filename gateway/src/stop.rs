@@ -26,9 +26,7 @@ use crate::pipeline::{call_record, outcome};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::telemetry::names;
-use crate::upstream::{
-    Answer, NotSentCause, Outcome, StopCall, Timeouts, UnknownCause, Upstreams,
-};
+use crate::upstream::{Answer, NotSentCause, Outcome, StopCall, Timeouts, UnknownCause, Upstreams};
 
 /// The largest answer to a stop that is passed on.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -83,7 +81,10 @@ impl StopLane {
                 Ok(answer) => {
                     let effect = answer.effect();
                     let headers = upstream_to_downstream(&answer.headers);
-                    (Ok(reply::answered(answer.status, headers, answer.body)), effect)
+                    (
+                        Ok(reply::answered(answer.status, headers, answer.body)),
+                        effect,
+                    )
                 }
                 Err(cause) => (Err(unanswered(row, &cause)), Effect::Maybe),
             },

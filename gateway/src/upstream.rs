@@ -12,9 +12,9 @@ mod headers;
 mod io;
 mod outcome;
 mod pool;
-mod timeouts;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 
 use std::collections::HashMap;
 use std::net::IpAddr;

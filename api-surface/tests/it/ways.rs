@@ -212,7 +212,27 @@ fn kinds_of_one_path() {
 }
 
 #[test]
-fn services_do_not_share_internal_paths() {
+fn kinds_of_one_path_read_bodies_alike() {
+    let with_body = |kind: &str, limit: u32| {
+        format!(
+            "kind = \"{kind}\"\nbody = \"optional\"\nbody_limit = {limit}\n\
+             request_schema = \"AbortRequest\"\nfields = {{ action = \"acting\" }}"
+        )
+    };
+    let limits = |first: u32, second: u32, expected: &[Law]| {
+        let (pause, start) = (with_body("pause", first), with_body("start", second));
+        let edits = [
+            ("kind = \"pause\"", pause.as_str()),
+            ("kind = \"start\"", start.as_str()),
+        ];
+        check("mixed-kinds", &edits, expected);
+    };
+    limits(9, 9, &[]);
+    limits(9, 10, &[Law::MixedKinds]);
+}
+
+#[test]
+fn services_stand_apart() {
     let file = fixture("plan-preview.good");
     let mut sources = with(&file);
     let mut second = file.clone();
@@ -231,6 +251,11 @@ fn services_do_not_share_internal_paths() {
     let faults = compile_sources(&sources).expect_err("one public path");
     let laws: Vec<Law> = faults.iter().map(|fault| fault.law).collect();
     assert_eq!(laws, [Law::DuplicateKey], "{faults:#?}");
+    // And a plan is previewed by its own service.
+    sources.services[1].text = second.text.replace("preview = \"y.", "preview = \"x.");
+    let faults = compile_sources(&sources).expect_err("another service's preview");
+    let laws: Vec<Law> = faults.iter().map(|fault| fault.law).collect();
+    assert_eq!(laws, [Law::PlanPreview], "{faults:#?}");
 }
 
 #[test]

@@ -85,7 +85,11 @@ impl Feed {
             "ops.registry.delete" => {
                 let key = key(&call);
                 let body: DeleteBody = parse(call.body)?;
-                let put = gateway.store.registry.delete(&key, &owner, body.revision).await?;
+                let put = gateway
+                    .store
+                    .registry
+                    .delete(&key, &owner, body.revision)
+                    .await?;
                 taken(gateway, put, tombstone(key, body.revision))
             }
             _ => {
@@ -132,9 +136,8 @@ fn key(call: &FeedCall<'_>) -> ObjectRef {
 }
 
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|cause| {
-        Problem::invalid_request(vec![format!("the body does not fit: {cause}")])
-    })
+    serde_json::from_slice(body)
+        .map_err(|cause| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]))
 }
 
 fn check_parents(parents: &[String]) -> Result<(), Problem> {
@@ -167,7 +170,10 @@ fn taken(gateway: &Gateway, put: Put, object: Object) -> Result<Reply, Problem> 
     match put {
         Put::Applied { seq } | Put::Unchanged { seq } => {
             gateway.registry.apply(&object);
-            Ok(reply::json(200, &json!({ "sequence": seq, "revision": object.revision })))
+            Ok(reply::json(
+                200,
+                &json!({ "sequence": seq, "revision": object.revision }),
+            ))
         }
         Put::Stale { current } => Err(Problem::new(
             Kind::StaleRevision,
@@ -195,7 +201,11 @@ async fn beat(gateway: &Gateway, owner: &str, body: BeatBody) -> Result<Reply, P
     };
     // Heard here at once; a store that is gone must not make the service stale.
     gateway.registry.heard(beat.clone());
-    let stored = gateway.store.registry.heartbeat(owner, &beat.checks, beat.at).await;
+    let stored = gateway
+        .store
+        .registry
+        .heartbeat(owner, &beat.checks, beat.at)
+        .await;
     if let Err(cause) = &stored {
         tracing::debug!(%cause, "a heartbeat was heard by this replica only");
     }

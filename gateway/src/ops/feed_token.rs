@@ -114,7 +114,12 @@ impl FeedTokens {
         Err(fault)
     }
 
-    fn check(&self, claims: &Claims, call: &Bound<'_>, now: Timestamp) -> Result<(), FeedTokenError> {
+    fn check(
+        &self,
+        claims: &Claims,
+        call: &Bound<'_>,
+        now: Timestamp,
+    ) -> Result<(), FeedTokenError> {
         let now = now.as_second();
         let life = claims.exp.saturating_sub(claims.iat);
         let in_time = claims.exp.saturating_add(LEEWAY) >= now

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use http::HeaderMap;
 use http::header::IF_MATCH;
 use http::request::Parts;
-use http::HeaderMap;
 use interlock_policies::{ContextFacts, ResourceFacts};
 use interlock_surface::{Candidates, Params, Row};
 use jiff::Timestamp;
@@ -222,7 +222,8 @@ impl Trail {
         let row = self.row.map_or("none", |row| row.name);
         let class = self.row.map_or("none", |row| row.class.as_str());
         let status = reply.status().as_u16().to_string();
-        metrics::counter!(telemetry::names::REQUESTS, "row" => row, "status" => status).increment(1);
+        metrics::counter!(telemetry::names::REQUESTS, "row" => row, "status" => status)
+            .increment(1);
         metrics::histogram!(telemetry::names::REQUEST_SECONDS, "class" => class)
             .record(self.started.elapsed().as_secs_f64());
     }

@@ -23,7 +23,9 @@ use crate::{health, plans};
 /// A read: of our own, or streamed from the service unbuffered.
 pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
     let row = call.permit.row();
-    gateway.audit.note(call.record(audit::Kind::Read, gateway.clock.now()));
+    gateway
+        .audit
+        .note(call.record(audit::Kind::Read, gateway.clock.now()));
     if row.served_by == ServedBy::Gateway {
         return match (row.resource, row.resource_from) {
             (interlock_surface::ResourceType::Gateway, _) => Ok(health::answer(gateway, row)),
@@ -170,7 +172,11 @@ fn concluded(answer: Spoken, operation: Uuid) -> Ended {
 /// What the caller is told when nobody knows.
 pub(crate) fn doubtful(problem: &Problem, operation: Uuid) -> Ended {
     Ended {
-        reply: reply::problem(&problem.clone().with("operation", operation.to_string().into())),
+        reply: reply::problem(
+            &problem
+                .clone()
+                .with("operation", operation.to_string().into()),
+        ),
         fate: Fate::Unknown {
             check: check(operation),
         },

@@ -1,11 +1,11 @@
 //! Step 9: what crosses to a service, under a permit and with a grant.
 
-use std::net::SocketAddr;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method};
 use interlock_surface::{Class, Params, Row, Timeout};
 use jiff::{SignedDuration, Timestamp};
+use std::net::SocketAddr;
 use uuid::Uuid;
 
 use crate::authorize::Permit;
@@ -124,7 +124,10 @@ pub(crate) fn path_and_query(
 
 fn unbuilt(cause: &dyn std::fmt::Display) -> Problem {
     tracing::error!(%cause, "a call could not be put together");
-    Problem::new(Kind::Internal, "the call to the service could not be put together")
+    Problem::new(
+        Kind::Internal,
+        "the call to the service could not be put together",
+    )
 }
 
 /// Asks a service to settle an operation: the one call that no caller's permit
@@ -162,7 +165,9 @@ pub(crate) async fn settle(
         bundle: gateway.policies.active().bundle.hash(),
         registry: gateway.registry.generation(),
         decision: Uuid::now_v7(),
-        operation: params.get("operation").and_then(|id| Uuid::try_parse(id).ok()),
+        operation: params
+            .get("operation")
+            .and_then(|id| Uuid::try_parse(id).ok()),
         asked_at: now,
         deadline: deadline(now, timeout),
         approval: None,

@@ -13,9 +13,7 @@ use uuid::Uuid;
 
 use super::{Call, conclude};
 use crate::gateway::Gateway;
-use crate::idempotency::{
-    Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge,
-};
+use crate::idempotency::{Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge};
 use crate::plans::{handlers, settle};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
@@ -108,11 +106,7 @@ async fn claimed(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
     Ok(ended.reply)
 }
 
-fn work(
-    gateway: &Arc<Gateway>,
-    call: Call,
-    names: Names,
-) -> impl Future<Output = Ended> + Send {
+fn work(gateway: &Arc<Gateway>, call: Call, names: Names) -> impl Future<Output = Ended> + Send {
     let gateway = Arc::clone(gateway);
     async move {
         let done = match call.permit.row().class {
@@ -137,13 +131,13 @@ struct Held {
 }
 
 /// Step 6. `None` when the call has no key.
-async fn hold(
-    gateway: &Arc<Gateway>,
-    call: &Call,
-    names: Names,
-) -> Result<Option<Hold>, Problem> {
+async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Option<Hold>, Problem> {
     let row = call.permit.row();
-    let Some(key) = call.key.as_ref().filter(|_| row.idempotency != Idempotency::Never) else {
+    let Some(key) = call
+        .key
+        .as_ref()
+        .filter(|_| row.idempotency != Idempotency::Never)
+    else {
         return match row.idempotency {
             Idempotency::Required => Err(Problem::new(
                 Kind::IdempotencyKeyRequired,
@@ -221,10 +215,12 @@ impl Held {
         let keys = &gateway.store.keys;
         let ended = match fate {
             Fate::Answered(answer) => {
-                keys.replace(&self.id, claim, &self.record.answered(answer)).await
+                keys.replace(&self.id, claim, &self.record.answered(answer))
+                    .await
             }
             Fate::Unknown { check } => {
-                keys.replace(&self.id, claim, &self.record.unknown(check, now)).await
+                keys.replace(&self.id, claim, &self.record.unknown(check, now))
+                    .await
             }
             Fate::Released => keys.release(&self.id, claim).await,
         };
@@ -236,12 +232,16 @@ impl Held {
 
 fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
     let row = call.permit.row();
-    let acting = call.asked.body().and_then(|body| body.as_object()).map(|body| {
-        body.iter()
-            .filter(|(name, _)| row.acting.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    });
+    let acting = call
+        .asked
+        .body()
+        .and_then(|body| body.as_object())
+        .map(|body| {
+            body.iter()
+                .filter(|(name, _)| row.acting.contains(&name.as_str()))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        });
     let query: Vec<(String, String)> = call
         .query
         .iter()
@@ -253,5 +253,6 @@ fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
 /// Until when a call of this row is believed to be at work.
 pub(crate) fn lease(row: &Row, now: Timestamp) -> Timestamp {
     let work = SignedDuration::from_millis(row.timeout.gateway_ms.into());
-    now.checked_add(work + LEASE_MARGIN).unwrap_or(Timestamp::MAX)
+    now.checked_add(work + LEASE_MARGIN)
+        .unwrap_or(Timestamp::MAX)
 }

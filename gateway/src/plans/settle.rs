@@ -144,16 +144,23 @@ async fn verdict(gateway: &Arc<Gateway>, record: &KeyRecord) -> Result<Verdict, 
         let word = ask(gateway, &subject.service, subject.operation).await?;
         return Ok(match word {
             Word::Done(answer) => Verdict::Answered(answer),
-            Word::Refused { effect: Effect::None, .. } | Word::Tombstoned(Effect::None) => {
-                Verdict::Nothing
+            Word::Refused {
+                effect: Effect::None,
+                ..
             }
-            Word::Refused { .. } | Word::Tombstoned(_) => Verdict::Answered(given_up(subject.operation)),
+            | Word::Tombstoned(Effect::None) => Verdict::Nothing,
+            Word::Refused { .. } | Word::Tombstoned(_) => {
+                Verdict::Answered(given_up(subject.operation))
+            }
             Word::Running => Verdict::Open,
         });
     };
     let now = gateway.clock.now();
     let mut found = gateway.store.plans.get(plan).await?;
-    if let Some(doubtful) = found.as_ref().filter(|plan| in_doubt(plan, subject.operation)) {
+    if let Some(doubtful) = found
+        .as_ref()
+        .filter(|plan| in_doubt(plan, subject.operation))
+    {
         self::plan(gateway, doubtful.clone()).await;
         found = gateway.store.plans.get(plan).await?;
     }
@@ -161,8 +168,15 @@ async fn verdict(gateway: &Arc<Gateway>, record: &KeyRecord) -> Result<Verdict, 
 }
 
 fn in_doubt(plan: &Plan, operation: Uuid) -> bool {
-    let doubtful = matches!(plan.state, State::Unknown { .. } | State::Dispatching { .. });
-    doubtful && plan.state.operation().is_some_and(|under_way| under_way.id == operation)
+    let doubtful = matches!(
+        plan.state,
+        State::Unknown { .. } | State::Dispatching { .. }
+    );
+    doubtful
+        && plan
+            .state
+            .operation()
+            .is_some_and(|under_way| under_way.id == operation)
 }
 
 /// The plan is finished before its key: what the key was about is read off it.
@@ -256,7 +270,10 @@ struct SettledAnswer {
 
 async fn ask(gateway: &Arc<Gateway>, service: &str, operation: Uuid) -> Result<Word, Problem> {
     let Some(row) = settles(service) else {
-        return Err(Problem::new(Kind::Internal, "the service has no settle row"));
+        return Err(Problem::new(
+            Kind::Internal,
+            "the service has no settle row",
+        ));
     };
     let id = operation.to_string();
     let params = Params::of(row, &[("operation", id.as_str())])

@@ -24,9 +24,7 @@ impl From<EdgeError> for Problem {
             EdgeError::Connect => Problem::new(Kind::NotImplemented, text),
             EdgeError::Target | EdgeError::Path(_) => Problem::new(Kind::InvalidPath, text),
             EdgeError::Query(cause) => cause.into(),
-            EdgeError::Host(HostError::Misdirected) => {
-                Problem::new(Kind::MisdirectedRequest, text)
-            }
+            EdgeError::Host(HostError::Misdirected) => Problem::new(Kind::MisdirectedRequest, text),
             EdgeError::Host(HostError::Missing | HostError::Malformed) => {
                 Problem::new(Kind::InvalidHeader, text)
             }
@@ -148,7 +146,10 @@ impl From<CanonicalError> for Problem {
 impl From<GrantError> for Problem {
     fn from(cause: GrantError) -> Self {
         error!(%cause, "no grant could be made");
-        Problem::new(Kind::Internal, "the grant for the service could not be made")
+        Problem::new(
+            Kind::Internal,
+            "the grant for the service could not be made",
+        )
     }
 }
 

@@ -50,7 +50,10 @@ impl Follower {
     pub async fn step(&mut self) -> Result<(), StoreError> {
         let head = self.store.head().await?;
         let lost = head.seq < self.registry.generation()
-            || self.epoch.as_ref().is_some_and(|epoch| *epoch != head.epoch);
+            || self
+                .epoch
+                .as_ref()
+                .is_some_and(|epoch| *epoch != head.epoch);
         if lost {
             self.restore().await?;
             self.registry.followed(0);

@@ -34,7 +34,12 @@ fn an_object_lies_in_its_parents_and_all_their_ancestors() {
     registry.apply(&object("Scope", "north", 1, &["acme"]));
     registry.apply(&object("Scope", "lawns", 1, &["north", "south"]));
     registry.apply(&object("Swarm", "swarm-1", 1, &["lawns"]));
-    check(&registry, "Swarm", "swarm-1", Some(&["lawns", "north", "south", "acme"]));
+    check(
+        &registry,
+        "Swarm",
+        "swarm-1",
+        Some(&["lawns", "north", "south", "acme"]),
+    );
     check(&registry, "Scope", "north", Some(&["north", "acme"]));
     check(&registry, "Swarm", "swarm-2", None);
     check(&registry, "Plan", "swarm-1", None);
@@ -101,7 +106,10 @@ fn a_cut_snapshot_is_an_error_and_a_missing_one_is_empty() {
     assert_eq!(load(&registry, &path).unwrap(), 0);
     std::fs::write(&path, "{\"objects\":[{\"type\":").unwrap();
     let error = load(&registry, &path).unwrap_err().to_string();
-    assert!(error.contains("registry.json") && error.contains("does not parse"), "{error}");
+    assert!(
+        error.contains("registry.json") && error.contains("does not parse"),
+        "{error}"
+    );
 }
 
 proptest! {

@@ -24,7 +24,8 @@ pub(super) fn check(bundle: &Bundle, files: &Files, policies: &[Located]) -> Vec
         }
         match Principal::prepare(&facts) {
             Ok(principal) => {
-                let asked = requests().flat_map(|request| contexts().map(move |c| (request.clone(), c)));
+                let asked =
+                    requests().flat_map(|request| contexts().map(move |c| (request.clone(), c)));
                 faults.extend(asked.filter_map(|((action, resource), context)| {
                     let decision = bundle.decide_action(&principal, action, &resource, &context);
                     fault(&decision, kind, action, files, policies)

@@ -38,7 +38,12 @@ pub(crate) async fn decide(gateway: &Arc<Gateway>, mut call: Call) -> Result<End
             let _recorded = gateway.audit.spool(record);
             return Ok(answer(row, &decided, code, now));
         }
-        plan = gateway.store.plans.get(id).await?.ok_or_else(Problem::not_found)?;
+        plan = gateway
+            .store
+            .plans
+            .get(id)
+            .await?
+            .ok_or_else(Problem::not_found)?;
     }
     Err(busy())
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::LOCATION;
 use http::HeaderMap;
+use http::header::LOCATION;
 use interlock_surface::{Params, Row};
 use tracing::error;
 
@@ -80,13 +80,16 @@ async fn consume(
             settle::plan(gateway, plan.clone()).await;
             plan = reread(gateway, id).await?;
         }
-        let revision = if plan.revision == expected { expected } else { plan.revision };
+        let revision = if plan.revision == expected {
+            expected
+        } else {
+            plan.revision
+        };
         let lease = Lease {
             owner: gateway.instance.clone(),
             until: lease(row, now),
         };
-        let begun = plan
-            .begin_dispatch(code.as_ref(), now, names.operation, lease)?;
+        let begun = plan.begin_dispatch(code.as_ref(), now, names.operation, lease)?;
         if gateway.store.plans.replace(&begun, revision).await? == Swap::Swapped {
             gateway.memory.changed(&begun);
             return Ok(begun);
@@ -97,7 +100,12 @@ async fn consume(
 }
 
 async fn reread(gateway: &Gateway, id: uuid::Uuid) -> Result<Plan, Problem> {
-    gateway.store.plans.get(id).await?.ok_or_else(Problem::not_found)
+    gateway
+        .store
+        .plans
+        .get(id)
+        .await?
+        .ok_or_else(Problem::not_found)
 }
 
 /// The code in the body; any other shape is no code.
@@ -169,16 +177,32 @@ fn answered(spoken: Spoken, names: Names) -> (Ended, DispatchEnd) {
                 mission_id: mission_id(&spoken, names),
                 answer: answer.clone(),
             };
-            (Ended { reply, fate: Fate::Answered(answer) }, end)
+            (
+                Ended {
+                    reply,
+                    fate: Fate::Answered(answer),
+                },
+                end,
+            )
         }
         // The service was not able to; the approval stands.
-        Effect::None if is_transient(spoken.status.as_u16()) => {
-            (Ended { reply, fate: Fate::Released }, DispatchEnd::NotSent)
-        }
+        Effect::None if is_transient(spoken.status.as_u16()) => (
+            Ended {
+                reply,
+                fate: Fate::Released,
+            },
+            DispatchEnd::NotSent,
+        ),
         // The service would not; the approval is spent.
         Effect::None => {
             let reason = reason(&spoken);
-            (Ended { reply, fate: Fate::Released }, DispatchEnd::Refused { reason })
+            (
+                Ended {
+                    reply,
+                    fate: Fate::Released,
+                },
+                DispatchEnd::Refused { reason },
+            )
         }
         Effect::Maybe => {
             let Ended { fate, .. } = doubtful(

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::audit;
-use crate::effect::Effect;
 use crate::edge::query::Query;
+use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::StoredAnswer;
 use crate::pipeline::{Call, Ended, Forward, Names, Whole, forward, outcome, whole};
@@ -40,7 +40,13 @@ pub(crate) async fn propose(
     let evidence = call.permit.evidence().clone();
     let proposer = caller.identity.digest();
     let quota = gateway.limits.plans_per_caller;
-    if gateway.store.plans.open_plans(&proposer, now, quota).await? >= quota {
+    if gateway
+        .store
+        .plans
+        .open_plans(&proposer, now, quota)
+        .await?
+        >= quota
+    {
         let detail = format!("you have {quota} plans open already");
         return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));
     }
@@ -69,7 +75,10 @@ pub(crate) async fn propose(
         Whole::NotSent(problem) => return Err(problem),
         // A preview moves nothing, whatever became of it.
         Whole::Unknown(_) => {
-            return Err(Problem::new(Kind::NoAnswer, "the preview got no answer in time"));
+            return Err(Problem::new(
+                Kind::NoAnswer,
+                "the preview got no answer in time",
+            ));
         }
     };
     if !spoken.status.is_success() {
