@@ -10,3 +10,4 @@
 
 mod repository;
 mod system;
+mod tour;
