@@ -11,6 +11,7 @@ use crate::audit::Audit;
 use crate::authn::Authenticator;
 use crate::authorize::Authorizer;
 use crate::clock::Clock;
+use crate::crash::CrashAt;
 use crate::edge::EdgeRules;
 use crate::grant::Mint;
 use crate::plans::Randomness;
@@ -60,6 +61,8 @@ pub struct Gateway {
     pub admission: Admission,
     /// Bounds of a request.
     pub limits: Limits,
+    /// Where a test ends this process.
+    pub crash: CrashAt,
 }
 
 /// A service behind the gateway.

@@ -8,6 +8,7 @@ pub mod authorize;
 pub mod canonical;
 pub mod clock;
 pub mod config;
+pub mod crash;
 pub mod edge;
 pub mod effect;
 pub mod gateway;

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use interlock_policies::INSTALLATION;
 use jiff::{SignedDuration, Timestamp};
 
 pub use object::{Known, Object, Place};
@@ -28,10 +29,6 @@ pub use sync::{Follower, follow};
 use crate::store::Heartbeat;
 use scopes::ScopeTable;
 use shards::Shards;
-
-/// The scope that every registered object lies in, so that one grant can
-/// cover the whole installation.
-pub const INSTALLATION: &str = "installation";
 
 /// The object type whose objects are themselves scopes.
 pub const SCOPE_TYPE: &str = "Scope";

@@ -25,6 +25,7 @@ use crate::authorize::Authorizer;
 use crate::clock::{Clock, SystemClock};
 use crate::config::service::ServiceConfig;
 use crate::config::{Config, StoreConfig};
+use crate::crash::{CRASH_VARIABLE, CrashAt, UnknownPoint};
 use crate::edge::EdgeRules;
 use crate::edge::host::HostRules;
 use crate::gateway::{Gateway, Limits, Service};
@@ -59,6 +60,9 @@ pub enum StartError {
         /// What is wrong.
         diagnostics: Diagnostics,
     },
+    /// The crash variable names no point.
+    #[error(transparent)]
+    CrashPoint(#[from] UnknownPoint),
     /// The store refuses us.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -115,6 +119,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         }
     })?;
     let policies = Arc::new(policies);
+    let crash = CrashAt::parse(std::env::var(CRASH_VARIABLE).ok().as_deref())?;
     let store = open_store(&config.store).await?;
     let public = bind(config.listen.address).await?;
     let private = bind(config.listen.ops).await?;
@@ -145,6 +150,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
             mint: Arc::clone(&mint),
             audit: Arc::clone(&audit),
             timeouts: Arc::clone(&timeouts),
+            crash,
             clock: Arc::clone(&clock),
         },
         timeouts,
@@ -153,6 +159,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         audit,
         admission: Admission::new(config.limits.max_concurrent as usize),
         limits: limits(config),
+        crash,
         random: Arc::new(SystemRandomness),
         clock,
     });

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use crate::audit::{self, Audit};
 use crate::authorize::Permit;
 use crate::clock::Clock;
+use crate::crash::{CrashAt, CrashPoint};
 use crate::edge::headers::upstream_to_downstream;
 use crate::edge::query::Query;
 use crate::effect::Effect;
@@ -41,6 +42,8 @@ pub struct StopLane {
     pub audit: Arc<Audit>,
     /// How long a stop may take.
     pub timeouts: Arc<Timeouts>,
+    /// Where a test ends this process.
+    pub crash: CrashAt,
     /// The present.
     pub clock: Arc<dyn Clock>,
 }
@@ -76,6 +79,7 @@ impl StopLane {
         let mut intent = call_record(audit::Kind::Intent, now, &stop.permit, &stop.resource);
         intent.operation = Some(operation);
         let _recorded = self.audit.spool(intent.clone());
+        self.crash.reached(CrashPoint::StopBeforeSend);
         let (answer, effect) = match self.send(&stop, operation).await? {
             Outcome::Answered(response) => match Answer::read(response, ANSWER_BYTES).await {
                 Ok(answer) => {
@@ -91,6 +95,7 @@ impl StopLane {
             Outcome::NotSent { cause } => (Err(undelivered(row, &cause)), Effect::None),
             Outcome::Unknown { cause } => (Err(unanswered(row, &cause)), Effect::Maybe),
         };
+        self.crash.reached(CrashPoint::StopAfterSend);
         let result = match (&answer, effect) {
             (Ok(_), Effect::Done) => "done",
             (Ok(_), _) => "refused",

@@ -12,6 +12,7 @@ use super::forward::{Forward, forward};
 use super::keyed::{Ended, Fate, Names};
 use super::{Call, call};
 use crate::audit;
+use crate::crash::CrashPoint;
 use crate::edge::headers::upstream_to_downstream;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
@@ -75,6 +76,7 @@ pub(super) async fn write(
     intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()).into());
     // Step 8: nothing is sent unrecorded.
     let _recorded = gateway.audit.require(intent.clone()).await?;
+    gateway.crash.reached(CrashPoint::BeforeSend);
     let asked_at = call.permit.evidence().asked_at;
     let outcome = forward(
         gateway,
@@ -93,7 +95,9 @@ pub(super) async fn write(
         },
     )
     .await?;
-    let ended = match whole(gateway, outcome).await {
+    let whole = whole(gateway, outcome).await;
+    gateway.crash.reached(CrashPoint::AfterSend);
+    let ended = match whole {
         Whole::Answered(answer) => concluded(answer, names.operation),
         Whole::NotSent(problem) => Ended::refused(&problem),
         Whole::Unknown(problem) => doubtful(&problem, names.operation),

@@ -12,6 +12,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::{Call, conclude};
+use crate::crash::CrashPoint;
 use crate::gateway::Gateway;
 use crate::idempotency::{Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge};
 use crate::plans::{handlers, settle};
@@ -103,6 +104,7 @@ async fn claimed(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
     };
     let ended = work(gateway, call, names).await;
     held.end(gateway, ended.fate).await;
+    gateway.crash.reached(CrashPoint::AfterKey);
     Ok(ended.reply)
 }
 
@@ -164,10 +166,14 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
         now,
     );
     let quota = gateway.limits.keys_per_caller;
+    gateway.crash.reached(CrashPoint::BeforeClaim);
     // A key in doubt is settled once, then looked at again.
     for attempt in 0..2 {
         let existing = match gateway.store.keys.claim(&id, &record, now, quota).await? {
-            Claim::Fresh => return Ok(Some(Hold::Held(Held { id, record }))),
+            Claim::Fresh => {
+                gateway.crash.reached(CrashPoint::AfterClaim);
+                return Ok(Some(Hold::Held(Held { id, record })));
+            }
             Claim::OverQuota => {
                 let detail = format!("you keep {quota} idempotency keys already");
                 return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));

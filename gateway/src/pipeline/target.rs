@@ -1,6 +1,6 @@
 //! What a request is about, as the PDP judges it.
 
-use interlock_policies::{PrincipalKind, Proposer, ResourceFacts};
+use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts};
 use interlock_surface::{Class, Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -40,9 +40,20 @@ impl Target {
                 .map_or(row.service, |service| service.object.as_str()),
             ResourceFrom::Path(name) => params.get(name).unwrap_or_default(),
         };
-        if row.resource != ResourceType::Plan {
-            let scopes = gateway.registry.scopes_of(row.resource.as_str(), id);
-            return Ok(Target::object(row.resource, id, scopes.unwrap_or_default()));
+        match row.resource {
+            ResourceType::Plan => {}
+            // The gateway is there without being registered.
+            ResourceType::Gateway => {
+                return Ok(Target::object(
+                    row.resource,
+                    id,
+                    vec![INSTALLATION.to_owned()],
+                ));
+            }
+            kind => {
+                let scopes = gateway.registry.scopes_of(kind.as_str(), id);
+                return Ok(Target::object(kind, id, scopes.unwrap_or_default()));
+            }
         }
         let nobody = caller.kind == PrincipalKind::Anonymous;
         let plan = match Uuid::try_parse(id) {

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::handlers::{is_transient, shown};
 use super::{Lease, Plan, PlanError, PlanView, SettleAnswer, State};
+use crate::crash::CrashPoint;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::{KeyId, KeyRecord, StoredAnswer};
@@ -77,7 +78,9 @@ async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
     let Some(operation) = taken.state.operation().map(|operation| operation.id) else {
         return Ok(());
     };
+    gateway.crash.reached(CrashPoint::BeforeSettle);
     let word = ask(gateway, &taken.service, operation).await?;
+    gateway.crash.reached(CrashPoint::AfterSettle);
     let answer = match word {
         Word::Done(answer) => SettleAnswer::Accepted {
             mission_id: operation.to_string(),

@@ -1,6 +1,8 @@
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
-use super::{INSTALLATION, Object, Registry, load, save};
+use interlock_policies::INSTALLATION;
+
+use super::{Object, Registry, load, save};
 
 fn object(kind: &str, id: &str, revision: u64, parents: &[&str]) -> Object {
     Object {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::ROUNDS;
 use crate::audit;
+use crate::crash::CrashPoint;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::StoredAnswer;
@@ -32,7 +33,9 @@ pub(crate) async fn decide(gateway: &Arc<Gateway>, mut call: Call) -> Result<End
         let expected = plan.revision;
         let id = plan.id;
         let (decided, code) = transition(gateway, row, &call, plan)?;
+        gateway.crash.reached(CrashPoint::BeforeDecide);
         if gateway.store.plans.replace(&decided, expected).await? == Swap::Swapped {
+            gateway.crash.reached(CrashPoint::AfterDecide);
             gateway.memory.changed(&decided);
             let record = outcome(intent, gateway.clock.now(), row.success, Effect::None);
             let _recorded = gateway.audit.spool(record);

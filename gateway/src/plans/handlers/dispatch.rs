@@ -12,6 +12,7 @@ use super::ROUNDS;
 use super::decide::busy;
 use crate::audit::{self, Record};
 use crate::canonical::canonical;
+use crate::crash::CrashPoint;
 use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
@@ -55,12 +56,15 @@ pub(crate) async fn dispatch(
     };
     intent.body_digest = Some(crate::grant::body_digest(&body).into());
     // 9. The write that the dispatch becomes, under the approval.
+    gateway.crash.reached(CrashPoint::BeforeSend);
     let whole = send(gateway, call, becomes, &plan, body, names).await;
+    gateway.crash.reached(CrashPoint::AfterSend);
     let (ended, finish) = conclude(whole, names);
     let status = ended.reply.status().as_u16();
     let effect = ended.effect();
     // 10. The plan first, then the key.
     end(gateway, plan, finish, names).await;
+    gateway.crash.reached(CrashPoint::AfterFinish);
     record(gateway, intent, status, effect);
     Ok(ended)
 }
@@ -90,7 +94,9 @@ async fn consume(
             until: lease(row, now),
         };
         let begun = plan.begin_dispatch(code.as_ref(), now, names.operation, lease)?;
+        gateway.crash.reached(CrashPoint::BeforeConsume);
         if gateway.store.plans.replace(&begun, revision).await? == Swap::Swapped {
+            gateway.crash.reached(CrashPoint::AfterConsume);
             gateway.memory.changed(&begun);
             return Ok(begun);
         }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::audit;
+use crate::crash::CrashPoint;
 use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
@@ -113,9 +114,11 @@ pub(crate) async fn propose(
         },
         now,
     )?;
+    gateway.crash.reached(CrashPoint::BeforeInsert);
     if gateway.store.plans.insert(&plan).await? == Swap::Lost {
         return Err(Problem::new(Kind::Internal, "the plan's id is taken"));
     }
+    gateway.crash.reached(CrashPoint::AfterInsert);
     gateway.memory.changed(&plan);
     let answer = StoredAnswer {
         status: row.success,
