@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use http_body_util::BodyExt;
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 use crate::upstream::tests::fake::{
     PATIENT, Peer, SHORT, call, client, client_with, get, post, serve, verdict,
 };
-use crate::upstream::{Lane, Outcome, UpstreamLimits};
+use crate::upstream::{Lane, OutboundBody, Outcome, UpstreamLimits};
 
 #[tokio::test]
 async fn a_refused_connection_sends_nothing() {
@@ -216,18 +219,24 @@ async fn a_stream_outlives_the_total_deadline() {
 
 #[tokio::test]
 async fn a_request_body_that_breaks_off_leaves_it_unknown() {
-    use crate::upstream::OutboundBody;
-    use bytes::Bytes;
-    use http_body_util::StreamBody;
-    use hyper::body::Frame;
-
-    let (address, _) = serve(|mut peer: Peer| async move { peer.closed().await }).await;
-    let pieces = futures_util::stream::iter([
-        Ok(Frame::data(Bytes::from_static(b"half"))),
-        Err(std::io::Error::other("the caller hung up")),
-    ]);
+    let arrived = Arc::new(Notify::new());
+    let told = Arc::clone(&arrived);
+    let (address, _) = serve(move |mut peer: Peer| {
+        let told = Arc::clone(&told);
+        async move {
+            peer.readable().await;
+            told.notify_one();
+            peer.closed().await;
+        }
+    })
+    .await;
+    let half = stream::once(async { Ok(Frame::data(Bytes::from_static(b"half"))) });
+    let broken = stream::once(async move {
+        arrived.notified().await;
+        Err(std::io::Error::other("the caller hung up"))
+    });
     let mut outbound = post("");
-    outbound.body = OutboundBody::stream(StreamBody::new(pieces));
+    outbound.body = OutboundBody::stream(StreamBody::new(half.chain(broken)));
     let outcome = call(&client(address), outbound, &PATIENT).await;
     assert_eq!(verdict(outcome).await, "unknown: request_body");
 }
