@@ -1,1 +1,155 @@
 //! The security order as one straight function.
+//!
+//! Each step consumes the proof of the step before; `docs/ARCHITECTURE.md`
+//! shows them as a table. Nothing outside the process is touched before the
+//! decision, except that a plan is read once, since it is judged on its record.
+
+mod call;
+mod conclude;
+pub(crate) mod forward;
+mod keyed;
+mod target;
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{Method, Request};
+use interlock_policies::{ContextFacts, PrincipalKind};
+use interlock_surface::{Candidates, Class, Listener, Match, Params, find};
+
+use crate::authn::Caller;
+use crate::authorize::Question;
+use crate::edge::{self, Clean};
+use crate::gateway::Gateway;
+use crate::idempotency::IdempotencyKey;
+use crate::problem::Problem;
+use crate::reply::{self, Reply};
+use crate::server::{Peer, RequestBody};
+
+pub(crate) use call::{Call, outcome, record as call_record};
+pub(crate) use conclude::{Spoken, Whole, doubtful, whole};
+pub(crate) use forward::{Forward, forward, settle as settle_call};
+pub(crate) use keyed::{Ended, Fate, Names, lease};
+pub(crate) use target::Target;
+
+use call::Trail;
+
+/// The header of the idempotency key.
+const KEY: &str = "idempotency-key";
+
+/// Answers one request of the public listener.
+pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: Peer) -> Reply {
+    let (parts, body) = request.into_parts();
+    let head = parts.method == Method::HEAD;
+    let mut trail = Trail::new(gateway.clock.now(), &parts);
+    let answer = match serve(&gateway, parts, body, peer, &mut trail).await {
+        Ok(answer) => answer,
+        Err(problem) => {
+            trail.refused(&gateway, &problem);
+            reply::problem(&problem)
+        }
+    };
+    trail.count(&answer);
+    if head {
+        reply::without_body(answer)
+    } else {
+        answer
+    }
+}
+
+async fn serve(
+    gateway: &Arc<Gateway>,
+    parts: Parts,
+    body: RequestBody,
+    peer: Peer,
+    trail: &mut Trail,
+) -> Result<Reply, Problem> {
+    let now = trail.at;
+    // 1. One canonical form, or nothing.
+    let clean = edge::clean(&parts, peer.address, &gateway.edge)?;
+    // 2. What is not in the table does not exist.
+    let (rows, params) = classify(&clean)?;
+    trail.rows(rows);
+    let _place = gateway.admission.enter(peer.admission, rows.any().class)?;
+    // 3. Who asks.
+    let caller = gateway.authn.caller(&parts.headers, now).await?;
+    trail.caller(&caller);
+    admit(&clean, rows, &caller)?;
+    let key = IdempotencyKey::from_lines(
+        parts
+            .headers
+            .get_all(KEY)
+            .iter()
+            .map(|line| line.as_bytes()),
+    )?;
+    // 4. What is asked, in the bytes that will be sent.
+    let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;
+    let row = asked.row();
+    trail.row(row);
+    let query = clean.query_for(row)?.clone();
+    // 5. Whether.
+    let target = Target::find(gateway, row, &params, &caller, now).await?;
+    let context = ContextFacts {
+        mode: gateway.authn.mode(),
+        loopback: clean.loopback(),
+        kind: row.kind.map(str::to_owned),
+        ttl_ms: 0,
+        idempotency_key: key.is_some(),
+    };
+    let question = Question {
+        caller: &caller,
+        row,
+        resource: target.facts(),
+        context: &context,
+        registry: gateway.registry.generation(),
+        now,
+    };
+    let permit = gateway
+        .authorizer
+        .authorize(&question)
+        .map_err(|refused| trail.denied(refused))?;
+    trail.permitted(&permit);
+    // 6 to 10, by class.
+    let call = Call {
+        permit,
+        asked,
+        params,
+        query,
+        key,
+        path: clean.path().to_owned(),
+        headers: edge::headers::downstream_to_upstream(&parts.headers),
+        if_match: call::if_match(&parts.headers)?,
+        peer: clean.peer(),
+        resource: target.facts().clone(),
+        context,
+        target,
+    };
+    match row.class {
+        Class::SafetyWrite => gateway.stop.deliver(call.into_stop()).await,
+        Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
+        Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
+            keyed::serve(gateway, call).await
+        }
+        Class::Internal => Err(Problem::not_found()),
+    }
+}
+
+fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {
+    match find(Listener::Public, clean.method().as_str(), clean.path()) {
+        Match::Found { rows, params, .. } => Ok((rows, params)),
+        Match::MethodNotAllowed { allow } => Err(Problem::method_not_allowed(allow)),
+        Match::NotFound => Err(Problem::not_found()),
+    }
+}
+
+/// Only a read may do without a token, if policy opens it; and no foreign web
+/// page may ask an open gateway for anything but a stop.
+fn admit(clean: &Clean, rows: Candidates, caller: &Caller) -> Result<(), Problem> {
+    for row in rows.iter() {
+        clean.admits(row.class)?;
+        if caller.kind == PrincipalKind::Anonymous && row.class != Class::Read {
+            return Err(Problem::unauthenticated("a bearer token is needed here"));
+        }
+    }
+    Ok(())
+}

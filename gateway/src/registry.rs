@@ -1,1 +1,148 @@
-//! The PIP: objects and their scopes, in memory.
+//! The PIP: which objects exist and which scopes they lie in, in memory.
+//!
+//! Readers take no lock: a decision, a stop above all, never waits for a
+//! writer. Objects stand in many small sorted shards, each replaced whole by
+//! one pointer swap, so a change copies a few dozen entries and a lookup is a
+//! binary search. Scopes (accounts, sites, groups) are few and stand in one
+//! table with their ancestors worked out at each change.
+
+mod object;
+mod scopes;
+mod shards;
+mod snapshot;
+mod sync;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use interlock_policies::INSTALLATION;
+use jiff::{SignedDuration, Timestamp};
+
+pub use object::{Known, Object, Place};
+pub use snapshot::{SnapshotError, load, save};
+pub use sync::{Follower, follow};
+
+use crate::store::Heartbeat;
+use scopes::ScopeTable;
+use shards::Shards;
+
+/// The object type whose objects are themselves scopes.
+pub const SCOPE_TYPE: &str = "Scope";
+
+/// Objects, scopes and heartbeats in memory, with a generation.
+pub struct Registry {
+    objects: Shards,
+    scopes: ArcSwap<ScopeTable>,
+    heartbeats: ArcSwap<HashMap<String, Heartbeat>>,
+    generation: AtomicU64,
+    /// Serializes writers only.
+    writer: Mutex<()>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry {
+            objects: Shards::new(),
+            scopes: ArcSwap::default(),
+            heartbeats: ArcSwap::default(),
+            generation: AtomicU64::new(0),
+            writer: Mutex::new(()),
+        }
+    }
+}
+
+impl Registry {
+    /// Every scope the object lies in, ancestors and [`INSTALLATION`]
+    /// included; `None` for an object nobody registered.
+    pub fn scopes_of(&self, kind: &str, id: &str) -> Option<Vec<String>> {
+        let known = self.objects.get(kind, id)?;
+        if known.deleted {
+            return None;
+        }
+        let mut found = Vec::with_capacity(known.place.parents.len() + 2);
+        let scopes = self.scopes.load();
+        if kind == SCOPE_TYPE {
+            found.push(id.to_owned());
+        }
+        for parent in &known.place.parents {
+            scopes.collect(parent, &mut found);
+        }
+        if !found.iter().any(|scope| scope == INSTALLATION) {
+            found.push(INSTALLATION.to_owned());
+        }
+        Some(found)
+    }
+
+    /// What is known of an object, tombstones included.
+    pub fn known(&self, kind: &str, id: &str) -> Option<Known> {
+        self.objects.get(kind, id)
+    }
+
+    /// Takes a change over if its revision is newer than what is known, and
+    /// answers whether it was.
+    pub fn apply(&self, object: &Object) -> bool {
+        let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.objects.apply(object) {
+            return false;
+        }
+        if object.kind == SCOPE_TYPE {
+            let mut table = ScopeTable::clone(&self.scopes.load());
+            table.set(&object.id, (!object.deleted).then_some(&object.parents));
+            self.scopes.store(Arc::new(table));
+        }
+        true
+    }
+
+    /// Records a service's sign of life.
+    pub fn heard(&self, beat: Heartbeat) {
+        let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut beats = HashMap::clone(&self.heartbeats.load());
+        let newer = beats
+            .get(&beat.owner)
+            .is_none_or(|known| known.at <= beat.at);
+        if newer {
+            beats.insert(beat.owner.clone(), beat);
+            self.heartbeats.store(Arc::new(beats));
+        }
+    }
+
+    /// The owners heard of and their last heartbeats.
+    pub fn heartbeats(&self) -> Arc<HashMap<String, Heartbeat>> {
+        self.heartbeats.load_full()
+    }
+
+    /// How long ago `owner` was last heard; `None` if never.
+    pub fn age(&self, owner: &str, now: Timestamp) -> Option<SignedDuration> {
+        let beats = self.heartbeats.load();
+        beats.get(owner).map(|beat| now.duration_since(beat.at))
+    }
+
+    /// The store's sequence number up to which this memory has followed.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Notes up to which change of the store this memory has followed.
+    pub fn followed(&self, generation: u64) {
+        self.generation.store(generation, Ordering::Release);
+    }
+
+    /// Every object, tombstones included, in no order.
+    pub fn all(&self) -> Vec<Object> {
+        self.objects.all()
+    }
+
+    /// Number of objects, tombstones included.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether nothing was ever registered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,1 +1,176 @@
-//! The stop lane: shares nothing with the store.
+//! The stop lane: from the decision straight to the vehicle service.
+//!
+//! SAFETY-STOP: nothing here waits for a store, a queue, a quota, an approval
+//! or another call, and this module imports none of them; a test holds that.
+//! The record is written beside the stop, never before it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use interlock_policies::ResourceFacts;
+use interlock_surface::{Params, Row};
+use tracing::error;
+use uuid::Uuid;
+
+use crate::audit::{self, Audit};
+use crate::authorize::Permit;
+use crate::clock::Clock;
+use crate::crash::{CrashAt, CrashPoint};
+use crate::edge::headers::upstream_to_downstream;
+use crate::edge::query::Query;
+use crate::effect::Effect;
+use crate::grant::{GrantFacts, Mint, body_digest};
+use crate::pipeline::forward as crossing;
+use crate::pipeline::{call_record, outcome};
+use crate::problem::{Kind, Problem};
+use crate::reply::{self, Reply};
+use crate::telemetry::names;
+use crate::upstream::{Answer, NotSentCause, Outcome, StopCall, Timeouts, UnknownCause, Upstreams};
+
+/// The largest answer to a stop that is passed on.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// What a stop needs, and nothing else.
+pub struct StopLane {
+    /// Connections of their own to the services.
+    pub upstreams: Arc<Upstreams>,
+    /// What the services trust.
+    pub mint: Arc<Mint>,
+    /// Records, written beside the stop.
+    pub audit: Arc<Audit>,
+    /// How long a stop may take.
+    pub timeouts: Arc<Timeouts>,
+    /// Where a test ends this process.
+    pub crash: CrashAt,
+    /// The present.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// A permitted stop.
+#[derive(Debug)]
+pub struct Stop {
+    /// The right.
+    pub permit: Permit,
+    /// Path parameters.
+    pub params: Params,
+    /// Headers that may pass.
+    pub headers: HeaderMap,
+    /// The body as inspected.
+    pub body: Bytes,
+    /// The other end of the connection.
+    pub peer: SocketAddr,
+    /// What was judged.
+    pub resource: ResourceFacts,
+}
+
+impl StopLane {
+    /// Delivers a stop, again and again inside its budget as long as nothing
+    /// was sent.
+    ///
+    /// # Errors
+    /// 503 `not-stopped` when it reached nobody, 504 `may-not-have-stopped`
+    /// when nobody knows.
+    pub async fn deliver(&self, stop: Stop) -> Result<Reply, Problem> {
+        let row = stop.permit.row();
+        let now = self.clock.now();
+        let operation = Uuid::now_v7();
+        let mut intent = call_record(audit::Kind::Intent, now, &stop.permit, &stop.resource);
+        intent.operation = Some(operation);
+        let _recorded = self.audit.spool(intent.clone());
+        self.crash.reached(CrashPoint::StopBeforeSend);
+        let (answer, effect) = match self.send(&stop, operation).await? {
+            Outcome::Answered(response) => match Answer::read(response, ANSWER_BYTES).await {
+                Ok(answer) => {
+                    let effect = answer.effect();
+                    let headers = upstream_to_downstream(&answer.headers);
+                    (
+                        Ok(reply::answered(answer.status, headers, answer.body)),
+                        effect,
+                    )
+                }
+                Err(cause) => (Err(unanswered(row, &cause)), Effect::Maybe),
+            },
+            Outcome::NotSent { cause } => (Err(undelivered(row, &cause)), Effect::None),
+            Outcome::Unknown { cause } => (Err(unanswered(row, &cause)), Effect::Maybe),
+        };
+        self.crash.reached(CrashPoint::StopAfterSend);
+        let result = match (&answer, effect) {
+            (Ok(_), Effect::Done) => "done",
+            (Ok(_), _) => "refused",
+            (Err(_), Effect::None) => "not_stopped",
+            (Err(_), _) => "unknown",
+        };
+        metrics::counter!(names::STOPS, "row" => row.name, "result" => result).increment(1);
+        let status = match &answer {
+            Ok(reply) => reply.status().as_u16(),
+            Err(problem) => problem.status(),
+        };
+        let at = self.clock.now();
+        let _recorded = self.audit.spool(outcome(intent, at, status, effect));
+        answer
+    }
+
+    async fn send(&self, stop: &Stop, operation: Uuid) -> Result<Outcome, Problem> {
+        let row = stop.permit.row();
+        let now = self.clock.now();
+        let path_and_query = crossing::path_and_query(row, &stop.params, &Query::default())?;
+        let evidence = stop.permit.evidence();
+        let caller = stop.permit.caller();
+        let timeout = self.timeouts.of(row.timeout);
+        let grant = self.mint.grant(&GrantFacts {
+            service: row.service,
+            id: Uuid::new_v4(),
+            issued_at: now,
+            caller_kind: caller.kind.as_str(),
+            caller: &caller.identity,
+            row: row.name,
+            action: row.action.unwrap_or(row.name),
+            method: row.method.as_str(),
+            path: path_and_query.as_str(),
+            body: &body_digest(&stop.body),
+            bundle: &evidence.bundle,
+            registry: evidence.registry,
+            decision: evidence.decision,
+            operation: Some(operation),
+            asked_at: evidence.asked_at,
+            deadline: crossing::deadline(now, timeout),
+            approval: None,
+        })?;
+        let mut headers = stop.headers.clone();
+        if !stop.body.is_empty() {
+            let json = http::HeaderValue::from_static("application/json");
+            headers.insert(http::header::CONTENT_TYPE, json);
+        }
+        let call = StopCall {
+            method: crossing::method(row),
+            path_and_query,
+            headers,
+            grant,
+            client: Some(stop.peer.ip()),
+            body: stop.body.clone(),
+        };
+        Ok(self
+            .upstreams
+            .forward_stop(row.service, &call, timeout)
+            .await)
+    }
+}
+
+fn undelivered(row: &Row, cause: &NotSentCause) -> Problem {
+    error!(%cause, alarm = "not-stopped", row = row.name, "a stop reached nobody");
+    Problem::new(
+        Kind::NotStopped,
+        "the stop could not be delivered: the vehicle service was not reached",
+    )
+}
+
+fn unanswered(row: &Row, cause: &UnknownCause) -> Problem {
+    error!(%cause, alarm = "may-not-have-stopped", row = row.name, "a stop got no answer");
+    Problem::new(
+        Kind::MayNotHaveStopped,
+        "the stop was sent and no answer came back",
+    )
+    .effect(Effect::Maybe)
+}

@@ -14,6 +14,7 @@ mod outcome;
 mod pool;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -28,6 +29,8 @@ use thiserror::Error;
 
 pub use body::{Answer, BodyError, OutboundBody, UpstreamBody, collect};
 pub use outcome::{NotSentCause, Outcome, UnknownCause, effect_of};
+
+pub use timeouts::Timeouts;
 
 use forward::Service;
 

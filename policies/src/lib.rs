@@ -1,1 +1,34 @@
-//! To be filled.
+//! The policy decision point.
+//!
+//! Policy is files: a [`Bundle`] is loaded from a directory of Cedar policies,
+//! a schema, role grants and cases, and refused with [`Diagnostics`] unless
+//! every check passes. Deciding is pure: typed facts in, a [`Decision`] out, in
+//! memory, with no clock, no network and no state.
+//!
+//! ```text
+//! PrincipalFacts -> Principal ─┐
+//! Row ─────────────────────────┤
+//! ResourceFacts ───────────────┼─> Bundle::decide -> Allow | Deny | Broken
+//! ContextFacts ────────────────┘
+//! ```
+
+mod bundle;
+mod decision;
+mod diagnostics;
+mod facts;
+mod grants;
+mod identity;
+mod index;
+mod reload;
+mod slice;
+
+pub use bundle::{Bundle, TENANT_GUARD};
+pub use cedar_policy::PolicyId;
+pub use decision::{Decision, Fault};
+pub use diagnostics::{Check, Diagnostic, Diagnostics};
+pub use facts::{
+    ContextFacts, FactsError, INSTALLATION, Mode, Principal, PrincipalFacts, PrincipalKind,
+    Proposer, ResourceFacts, Role,
+};
+pub use grants::{Directory, Entry, PersonId};
+pub use reload::{Reload, Reloader};

@@ -77,17 +77,26 @@ pub enum KeyringError {
 }
 
 impl Keyring {
-    /// Parses `kid:base64url[,kid:base64url...]`.
+    /// Parses `kid:base64url`, several separated by commas or each on a line of
+    /// its own. Empty lines and those that begin with `#` are comments.
+    ///
+    /// # Errors
+    /// [`KeyringError`] names the key by its place or id.
     pub fn parse(text: &str) -> Result<Self, KeyringError> {
         let mut keys: Vec<Key> = Vec::new();
-        for (index, part) in text.split(',').enumerate() {
+        let lines = text.lines().map(str::trim);
+        let told = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        for (index, part) in told.flat_map(|line| line.split(',')).enumerate() {
             let key = Key::parse(index.saturating_add(1), part.trim())?;
             if keys.iter().any(|other| other.kid == key.kid) {
                 return Err(KeyringError::Duplicate { kid: key.kid });
             }
             keys.push(key);
         }
-        Ok(Self { keys })
+        match keys.is_empty() {
+            true => Err(KeyringError::Empty { place: 1 }),
+            false => Ok(Self { keys }),
+        }
     }
 
     /// The verifying key of this id, if it is one of ours.

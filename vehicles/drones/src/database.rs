@@ -82,7 +82,9 @@ impl Database {
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(options)
             .await?;
-        let layout: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&pool).await?;
+        let layout: i64 = sqlx::query_scalar("PRAGMA user_version")
+            .fetch_one(&pool)
+            .await?;
         match layout {
             0 => {
                 let mut transaction = pool.begin().await?;

@@ -5,12 +5,21 @@
 
 pub mod approach;
 pub mod clock;
+pub mod config;
 pub mod contract;
+pub mod crash;
+pub mod database;
+pub mod epoch;
+pub mod feed;
 pub mod fence;
 pub mod geometry;
 pub mod json;
 pub mod limits;
 pub mod link;
+pub mod missions;
+pub mod operations;
 pub mod paths;
 pub mod preview;
+pub mod server;
+pub mod service;
 pub mod sim;

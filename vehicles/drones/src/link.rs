@@ -77,14 +77,55 @@ pub enum LinkOutcome {
     },
 }
 
+/// Stands at the wire: what a start must pass in the last instant before its
+/// first byte. Neither method may wait.
+pub trait StartGate: Send + Sync {
+    /// Whether the start is still wanted. If not, nothing is sent.
+    fn wanted(&self) -> bool;
+
+    /// Its last byte has been written.
+    fn written(&self) {}
+}
+
+/// A gate that lets everything pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpenGate;
+
+impl StartGate for OpenGate {
+    fn wanted(&self) -> bool {
+        true
+    }
+}
+
 /// A link to one swarm.
 #[async_trait]
 pub trait SwarmLink: Send + Sync {
     /// What the swarm last reported. Never waits.
     fn state(&self) -> Arc<SwarmState>;
 
+    /// The number of the connection that reports now; each one fenced all
+    /// those before it. Read before and after [`Self::state`], equal numbers
+    /// say that a live state came over this very connection.
+    fn connection(&self) -> u64;
+
+    /// Drops the connection and makes a new one, so that whatever was sent and
+    /// not answered is either done by then or never.
+    fn reconnect(&self);
+
     /// Starts a mission. Waits at most `deadline` for the swarm's answer.
-    async fn start(&self, mission: &LinkMission, deadline: Duration) -> LinkOutcome;
+    async fn start(&self, mission: &LinkMission, deadline: Duration) -> LinkOutcome {
+        self.start_through(mission, Arc::new(OpenGate), deadline)
+            .await
+    }
+
+    /// Starts a mission if it is still wanted when its turn on the wire comes;
+    /// otherwise nothing is sent.
+    async fn start_through(
+        &self,
+        mission: &LinkMission,
+        gate: Arc<dyn StartGate>,
+        deadline: Duration,
+    ) -> LinkOutcome;
 
     /// Stops what flies, whatever that is; `mission` says which mission the
     /// caller meant, for the record. Never waits behind a start.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::contract::Mission;
@@ -84,13 +85,28 @@ pub enum Begun {
 #[derive(Debug)]
 pub struct Running {
     id: Uuid,
-    all: Arc<Mutex<HashSet<Uuid>>>,
+    all: Arc<AllRunning>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.remove(&self.id);
+        self.all.change(|ids| ids.remove(&self.id));
+    }
+}
+
+/// The operations this process is at.
+#[derive(Debug, Default)]
+struct AllRunning {
+    ids: Mutex<HashSet<Uuid>>,
+    count: watch::Sender<usize>,
+}
+
+impl AllRunning {
+    fn change(&self, change: impl FnOnce(&mut HashSet<Uuid>) -> bool) -> bool {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut ids);
+        self.count.send_replace(ids.len());
+        changed
     }
 }
 
@@ -113,7 +129,7 @@ pub struct Legacy {
 #[derive(Debug)]
 pub struct Operations {
     database: Database,
-    running: Arc<Mutex<HashSet<Uuid>>>,
+    running: Arc<AllRunning>,
 }
 
 impl Operations {
@@ -121,10 +137,7 @@ impl Operations {
     ///
     /// # Errors
     /// [`DatabaseError`].
-    pub async fn open(
-        database: Database,
-        swarm: &str,
-    ) -> Result<(Self, Legacy), DatabaseError> {
+    pub async fn open(database: Database, swarm: &str) -> Result<(Self, Legacy), DatabaseError> {
         let mut transaction = database.pool().begin().await?;
         sqlx::query(
             "INSERT INTO swarm (id, name, starts, stop_epoch, clean) VALUES (1, ?, 0, 0, 1)
@@ -133,7 +146,9 @@ impl Operations {
         .bind(swarm)
         .execute(&mut *transaction)
         .await?;
-        let row = sqlx::query("SELECT * FROM swarm").fetch_one(&mut *transaction).await?;
+        let row = sqlx::query("SELECT * FROM swarm")
+            .fetch_one(&mut *transaction)
+            .await?;
         let found: String = row.try_get("name")?;
         if found != swarm {
             return Err(DatabaseError::OtherSwarm {
@@ -158,19 +173,26 @@ impl Operations {
             sqlx::query_scalar("SELECT mission FROM missions ORDER BY created_ms, id")
                 .fetch_all(&mut *transaction)
                 .await?;
-        let unsettled: Vec<String> =
-            sqlx::query_scalar("SELECT id FROM operations WHERE state = 'started' ORDER BY begun_ms")
-                .fetch_all(&mut *transaction)
-                .await?;
+        let unsettled: Vec<String> = sqlx::query_scalar(
+            "SELECT id FROM operations WHERE state = 'started' ORDER BY begun_ms",
+        )
+        .fetch_all(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         let legacy = Legacy {
             stops,
             starts,
             clean,
-            missions: missions.iter().map(|text| mission(text)).collect::<Result<_, _>>()?,
-            unsettled: unsettled.iter().map(|text| id(text)).collect::<Result<_, _>>()?,
+            missions: missions
+                .iter()
+                .map(|text| mission(text))
+                .collect::<Result<_, _>>()?,
+            unsettled: unsettled
+                .iter()
+                .map(|text| id(text))
+                .collect::<Result<_, _>>()?,
         };
-        let running = Arc::new(Mutex::new(HashSet::new()));
+        let running = Arc::new(AllRunning::default());
         Ok((Self { database, running }, legacy))
     }
 
@@ -238,7 +260,11 @@ impl Operations {
     ///
     /// # Errors
     /// [`DatabaseError`]; then it stays begun and is settled later.
-    pub async fn finish_done(&self, mission: &Mission, now: Timestamp) -> Result<(), DatabaseError> {
+    pub async fn finish_done(
+        &self,
+        mission: &Mission,
+        now: Timestamp,
+    ) -> Result<(), DatabaseError> {
         let mut transaction = self.database.pool().begin().await?;
         sqlx::query(
             "UPDATE operations SET state = 'done', effect = 'done', ended_ms = ?
@@ -358,12 +384,20 @@ impl Operations {
         Ok(())
     }
 
-    /// Notes that this life ends in order, and closes the file.
+    /// Waits until this process is at no operation any more.
+    pub async fn all_ended(&self) {
+        let mut count = self.running.count.subscribe();
+        // The sender lives in `self`, so the wait cannot fail.
+        let _ = count.wait_for(|count| *count == 0).await;
+    }
+
+    /// Notes whether this life ends in order, and closes the file.
     ///
     /// # Errors
     /// [`DatabaseError`]; then the next life takes this one for broken off.
-    pub async fn close(&self) -> Result<(), DatabaseError> {
-        let noted = sqlx::query("UPDATE swarm SET clean = 1")
+    pub async fn close(&self, clean: bool) -> Result<(), DatabaseError> {
+        let noted = sqlx::query("UPDATE swarm SET clean = ?")
+            .bind(i64::from(clean))
             .execute(self.database.pool())
             .await;
         self.database.close().await;
@@ -372,14 +406,18 @@ impl Operations {
     }
 
     fn run(&self, id: Uuid) -> Option<Running> {
-        let mut all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let all_of_it = Arc::clone(&self.running);
-        all.insert(id).then_some(Running { id, all: all_of_it })
+        let all = Arc::clone(&self.running);
+        all.change(|ids| ids.insert(id))
+            .then(|| Running { id, all })
     }
 
     fn is_running(&self, id: Uuid) -> bool {
-        let all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        all.contains(&id)
+        let ids = self
+            .running
+            .ids
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        ids.contains(&id)
     }
 
     async fn read(&self, id: Uuid) -> Result<Option<Record>, DatabaseError> {

@@ -46,5 +46,8 @@ async fn a_stop_is_recorded_once_it_or_a_later_one_is() {
     epoch.mark_recorded(5);
     assert!(epoch.is_recorded(raised, patience).await);
     epoch.mark_recorded(4);
-    assert!(epoch.is_recorded(5, patience).await, "recording never goes back");
+    assert!(
+        epoch.is_recorded(5, patience).await,
+        "recording never goes back"
+    );
 }

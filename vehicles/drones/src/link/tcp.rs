@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::protocol::{Report, Request, WireMission, encode};
-use super::{LinkMission, LinkOutcome, SwarmLink};
+use super::{LinkMission, LinkOutcome, StartGate, SwarmLink};
 use crate::clock::Clock;
 use crate::contract::Command;
 use crate::contract::state::{BridgeMode, SwarmState};
@@ -79,6 +79,10 @@ struct Shared {
     /// Requests on the wire, by their sequence number.
     pending: Mutex<HashMap<u64, oneshot::Sender<LinkOutcome>>>,
     dropped_reports: AtomicU64,
+    /// Connections on which we became the writer so far.
+    connections: AtomicU64,
+    /// Somebody wants a new connection.
+    reconnect: Notify,
 }
 
 impl TcpLink {
@@ -90,6 +94,8 @@ impl TcpLink {
             claim: watch::Sender::new(Claim::Pending),
             pending: Mutex::new(HashMap::new()),
             dropped_reports: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            reconnect: Notify::new(),
         });
         let (starts, starts_out) = mpsc::channel(QUEUE);
         let (stops, stops_out) = mpsc::channel(QUEUE);
@@ -129,6 +135,7 @@ impl TcpLink {
         &self,
         queue: &mpsc::Sender<Outgoing>,
         deadline: Duration,
+        gate: Option<Arc<dyn StartGate>>,
         request: impl FnOnce(u64) -> Request,
     ) -> LinkOutcome {
         let seq = self.next_seq.fetch_add(1, Ordering::Relaxed);
@@ -142,6 +149,7 @@ impl TcpLink {
             return not_sent(format!("swarm link is down: {why}"));
         }
         let (outgoing, ticket) = Outgoing::new(seq, bytes);
+        let outgoing = outgoing.through(gate);
         if queue.try_send(outgoing).is_err() {
             return not_sent("too many requests wait for the swarm link".to_owned());
         }
@@ -163,9 +171,22 @@ impl SwarmLink for TcpLink {
         Arc::clone(&self.shared.state.borrow())
     }
 
-    async fn start(&self, mission: &LinkMission, deadline: Duration) -> LinkOutcome {
+    fn connection(&self) -> u64 {
+        self.shared.connections.load(Ordering::Acquire)
+    }
+
+    fn reconnect(&self) {
+        self.shared.reconnect.notify_waiters();
+    }
+
+    async fn start_through(
+        &self,
+        mission: &LinkMission,
+        gate: Arc<dyn StartGate>,
+        deadline: Duration,
+    ) -> LinkOutcome {
         let mission = WireMission::from(mission);
-        self.ask(&self.starts, deadline, |seq| Request::Start {
+        self.ask(&self.starts, deadline, Some(gate), |seq| Request::Start {
             seq,
             mission,
         })
@@ -178,7 +199,7 @@ impl SwarmLink for TcpLink {
         mission: Option<Uuid>,
         deadline: Duration,
     ) -> LinkOutcome {
-        self.ask(&self.stops, deadline, |seq| Request::Command {
+        self.ask(&self.stops, deadline, None, |seq| Request::Command {
             seq,
             command,
             mission_id: mission,

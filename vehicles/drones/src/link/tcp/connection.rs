@@ -42,6 +42,8 @@ pub(super) enum End {
     Encode(#[from] serde_json::Error),
     #[error("not the writer of this swarm: {0}")]
     NotWriter(String),
+    #[error("a new connection was asked for, to fence this one")]
+    Fenced,
     #[error("the service is going down")]
     Shutdown,
 }
@@ -88,6 +90,7 @@ async fn converse(
     tokio::select! {
         end = read(BufReader::new(reader), clock, shared, reported) => end,
         end = write(writer, shared, queues) => end,
+        () = shared.reconnect.notified() => Err(End::Fenced),
     }
 }
 
@@ -100,6 +103,9 @@ async fn write(
         let outgoing = queues.next().await.ok_or(End::Shutdown)?;
         shared.expect(outgoing.seq, outgoing.reply);
         writer.write_all(&outgoing.bytes).await?;
+        if let Some(gate) = &outgoing.gate {
+            gate.written();
+        }
     }
 }
 
@@ -148,6 +154,7 @@ fn hear(frame: &[u8], clock: &dyn Clock, shared: &Shared, held: &mut bool) -> Re
     match report {
         Report::Claimed { accepted: true, .. } => {
             *held = true;
+            shared.connections.fetch_add(1, Ordering::AcqRel);
             shared.claim.send_replace(Claim::Held);
         }
         Report::Claimed { reason, .. } => {

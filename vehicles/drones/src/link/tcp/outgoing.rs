@@ -1,17 +1,17 @@
 //! A request on its way to the wire. Either its sender gives up before the
 //! first byte, or the connection takes it: never both.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::LinkOutcome;
+use super::super::{LinkOutcome, StartGate};
 use super::not_sent;
 
 /// A request that waits for the wire.
-#[derive(Debug)]
 pub(super) struct Outgoing {
     /// Names its answer.
     pub(super) seq: u64,
@@ -20,6 +20,15 @@ pub(super) struct Outgoing {
     /// Where its outcome goes.
     pub(super) reply: oneshot::Sender<LinkOutcome>,
     taken: Arc<AtomicBool>,
+    pub(super) gate: Option<Arc<dyn StartGate>>,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing")
+            .field("seq", &self.seq)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The sender's side.
@@ -41,8 +50,14 @@ impl Outgoing {
             bytes,
             reply,
             taken,
+            gate: None,
         };
         (outgoing, ticket)
+    }
+
+    /// To be sent only if `gate` still wants it when its turn comes.
+    pub(super) fn through(self, gate: Option<Arc<dyn StartGate>>) -> Self {
+        Self { gate, ..self }
     }
 
     /// Takes it for the wire. False: its sender has given up, and was told
@@ -82,7 +97,8 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// The next request to write. SAFETY-STOP: a stop overtakes every start.
+    /// The next request to write. SAFETY-STOP: a stop overtakes every start,
+    /// and a start that was overtaken is no longer wanted when its turn comes.
     pub(super) async fn next(&mut self) -> Option<Outgoing> {
         loop {
             let outgoing = tokio::select! {
@@ -90,9 +106,14 @@ impl Queues {
                 stop = self.stops.recv() => stop?,
                 start = self.starts.recv() => start?,
             };
-            if outgoing.take() {
+            if !outgoing.take() {
+                continue;
+            }
+            if outgoing.gate.as_ref().is_none_or(|gate| gate.wanted()) {
                 return Some(outgoing);
             }
+            // A sender that is gone needs no answer.
+            let _ = outgoing.reply.send(not_sent("no longer wanted".to_owned()));
         }
     }
 

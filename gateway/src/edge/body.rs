@@ -1,0 +1,214 @@
+//! The request body: bounded in size and time, strict, and forwarded in the
+//! very bytes it was judged in.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+use interlock_surface::{BodyRule, Candidates, Row, UnknownKind};
+use serde_json::{Map, Value};
+
+use super::json::{self, JsonError};
+
+/// The field that names the command kind where one path carries several.
+const KIND: &str = "kind";
+
+/// Why a body is refused. Names are given, values never are.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    /// Larger than the row allows (413).
+    #[error("the body is larger than the {limit} bytes accepted here")]
+    Large {
+        /// The row's limit in bytes.
+        limit: u32,
+    },
+    /// A body where the row takes none.
+    #[error("no body is accepted here; send the request without one")]
+    Unwanted,
+    /// No body where the row needs one.
+    #[error("a JSON body is needed here")]
+    Missing,
+    /// A content type other than JSON (415).
+    #[error("the body must be `Content-Type: application/json`, in UTF-8")]
+    ContentType,
+    /// Not strict JSON.
+    #[error("the body is refused: {0}")]
+    Json(#[from] JsonError),
+    /// JSON, but not an object.
+    #[error("the body must be a JSON object")]
+    NotAnObject,
+    /// A field the row does not know.
+    #[error("the field `{}` is not known here", .0.escape_debug())]
+    UnknownField(String),
+    /// `kind` is missing, not a string, or names no command of this path.
+    #[error(transparent)]
+    Kind(#[from] UnknownKind),
+    /// The body did not arrive in time (408).
+    #[error("the body did not arrive within {} ms", .0.as_millis())]
+    Slow(Duration),
+    /// The connection broke, or its framing was malformed.
+    #[error("the body broke off before its end")]
+    Broken,
+}
+
+/// A request whose body was read: the row it means and the bytes to forward.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    row: &'static Row,
+    body: Option<Value>,
+    bytes: Bytes,
+}
+
+impl Asked {
+    /// The row, chosen by the command kind where the path has several.
+    pub fn row(&self) -> &'static Row {
+        self.row
+    }
+
+    /// The body, always an object; `None` when none was sent.
+    pub fn body(&self) -> Option<&Value> {
+        self.body.as_ref()
+    }
+
+    /// The canonical text of the body (RFC 8785), which is what is forwarded
+    /// and digested; empty when none was sent.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// Reads the body of a request that matched `rows`, within `patience`.
+///
+/// # Errors
+/// [`BodyError`] says what is wrong and names the field.
+pub async fn read<B>(
+    rows: Candidates,
+    headers: &HeaderMap,
+    body: B,
+    patience: Duration,
+) -> Result<Asked, BodyError>
+where
+    B: Body<Data = Bytes>,
+{
+    let any = rows.any();
+    let limit = any.body_limit;
+    // Refused before a byte is read, so that a caller who waits for `100
+    // Continue` never sends it.
+    if let Some(length) = declared(headers) {
+        if length > 0 && any.body == BodyRule::None {
+            return Err(BodyError::Unwanted);
+        }
+        if length > u64::from(limit) {
+            return Err(BodyError::Large { limit });
+        }
+    }
+    let raw = tokio::time::timeout(patience, collect(body, any))
+        .await
+        .map_err(|_| BodyError::Slow(patience))??;
+    judge(rows, headers, &raw)
+}
+
+fn declared(headers: &HeaderMap) -> Option<u64> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+async fn collect<B: Body<Data = Bytes>>(body: B, row: &Row) -> Result<Bytes, BodyError> {
+    let mut body = pin!(body);
+    let mut raw = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| BodyError::Broken)?;
+        // Trailers decide nothing and are not forwarded.
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if data.is_empty() {
+            continue;
+        }
+        if row.body == BodyRule::None {
+            return Err(BodyError::Unwanted);
+        }
+        let limit = row.body_limit;
+        if raw.len() as u64 + data.len() as u64 > u64::from(limit) {
+            return Err(BodyError::Large { limit });
+        }
+        raw.extend_from_slice(&data);
+    }
+    Ok(raw.freeze())
+}
+
+fn judge(rows: Candidates, headers: &HeaderMap, raw: &Bytes) -> Result<Asked, BodyError> {
+    if raw.is_empty() {
+        let row = rows.choose(None)?;
+        return match row.body {
+            BodyRule::Required => Err(BodyError::Missing),
+            BodyRule::None | BodyRule::Optional => Ok(Asked {
+                row,
+                body: None,
+                bytes: Bytes::new(),
+            }),
+        };
+    }
+    if !json_type(headers) {
+        return Err(BodyError::ContentType);
+    }
+    let Value::Object(fields) = json::parse(raw)? else {
+        return Err(BodyError::NotAnObject);
+    };
+    let row = rows.choose(fields.get(KIND).and_then(Value::as_str))?;
+    known(row, &fields)?;
+    let body = Value::Object(fields);
+    // Cannot fail on a value whose numbers are finite and names are strings.
+    let canonical = serde_json_canonicalizer::to_vec(&body).map_err(|_| BodyError::Broken)?;
+    Ok(Asked {
+        row,
+        body: Some(body),
+        bytes: canonical.into(),
+    })
+}
+
+/// Whether every field is one the row declares; `kind` is where it chose the
+/// row.
+fn known(row: &Row, fields: &Map<String, Value>) -> Result<(), BodyError> {
+    let unknown = fields.keys().find(|name| {
+        let name = name.as_str();
+        let chose = row.kind.is_some() && name == KIND;
+        !chose && !row.acting.contains(&name) && !row.annotation.contains(&name)
+    });
+    match unknown {
+        Some(name) => Err(BodyError::UnknownField(name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// `application/json`, with no parameter but `charset=utf-8` (RFC 8259 section
+/// 11 defines none; many clients send this one).
+fn json_type(headers: &HeaderMap) -> bool {
+    let Some(text) = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return false;
+    };
+    let (media, parameter) = match text.split_once(';') {
+        Some((media, parameter)) => (media, Some(parameter.trim())),
+        None => (text, None),
+    };
+    let utf8 = parameter.is_none_or(|parameter| {
+        parameter.split_once('=').is_some_and(|(name, value)| {
+            name.eq_ignore_ascii_case("charset")
+                && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+    });
+    media.trim().eq_ignore_ascii_case("application/json") && utf8
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! The registry feed: services put, delete and beat, each only its own.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName};
+use interlock_surface::{Params, Row};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::feed_token::{Bound, FeedTokenError, FeedTokens};
+use crate::gateway::Gateway;
+use crate::grant::Keyring;
+use crate::plans::ObjectRef;
+use crate::problem::{Kind, Problem};
+use crate::registry::Object;
+use crate::reply::{self, Reply};
+use crate::store::{Heartbeat, Put, RegistryObject};
+
+/// The header that carries the service's token.
+const TOKEN: HeaderName = HeaderName::from_static("interlock-service");
+
+/// Who may feed the registry.
+pub struct Feed {
+    tokens: FeedTokens,
+}
+
+/// One call of the feed.
+pub(super) struct FeedCall<'a> {
+    pub(super) row: &'static Row,
+    pub(super) params: &'a Params,
+    pub(super) path_and_query: &'a str,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) body: &'a Bytes,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PutBody {
+    revision: u64,
+    #[serde(default)]
+    parents: Vec<String>,
+    #[serde(default)]
+    attributes: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeleteBody {
+    revision: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BeatBody {
+    owner: String,
+    #[serde(default)]
+    checks: Map<String, Value>,
+}
+
+impl Feed {
+    /// A feed open to the services with these keys.
+    pub fn new(rings: HashMap<String, Keyring>) -> Self {
+        Feed {
+            tokens: FeedTokens::new(rings),
+        }
+    }
+
+    pub(super) async fn take(
+        &self,
+        gateway: &Gateway,
+        call: FeedCall<'_>,
+    ) -> Result<Reply, Problem> {
+        let now = gateway.clock.now();
+        let token = token(call.headers).map_err(refused)?;
+        let bound = Bound {
+            method: call.row.method.as_str(),
+            path_and_query: call.path_and_query,
+            body: call.body,
+        };
+        let owner = self.tokens.verify(token, &bound, now).map_err(refused)?;
+        match call.row.name {
+            "ops.registry.heartbeat" => beat(gateway, &owner, parse(call.body)?).await,
+            "ops.registry.delete" => {
+                let key = key(&call);
+                let body: DeleteBody = parse(call.body)?;
+                let put = gateway
+                    .store
+                    .registry
+                    .delete(&key, &owner, body.revision)
+                    .await?;
+                taken(gateway, put, tombstone(key, body.revision))
+            }
+            _ => {
+                let key = key(&call);
+                let body: PutBody = parse(call.body)?;
+                check_parents(&body.parents)?;
+                let object = RegistryObject {
+                    kind: key.kind,
+                    id: key.id,
+                    owner,
+                    revision: body.revision,
+                    parents: body.parents,
+                    attributes: body.attributes,
+                };
+                let put = gateway.store.registry.put(&object).await?;
+                taken(gateway, put, Object::from(&object))
+            }
+        }
+    }
+}
+
+fn token(headers: &HeaderMap) -> Result<&str, FeedTokenError> {
+    let mut lines = headers.get_all(TOKEN).iter();
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => line.to_str().map_err(|_| FeedTokenError::Malformed),
+        _ => Err(FeedTokenError::Missing),
+    }
+}
+
+fn refused(cause: FeedTokenError) -> Problem {
+    tracing::warn!(%cause, "a feed call was refused");
+    match cause {
+        FeedTokenError::Busy => Problem::new(Kind::Overloaded, cause.to_string()),
+        _ => Problem::unauthenticated(cause.to_string()),
+    }
+}
+
+fn key(call: &FeedCall<'_>) -> ObjectRef {
+    let param = |name| call.params.get(name).unwrap_or_default().to_owned();
+    ObjectRef {
+        kind: param("type"),
+        id: param("id"),
+    }
+}
+
+fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
+    serde_json::from_slice(body)
+        .map_err(|cause| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]))
+}
+
+fn check_parents(parents: &[String]) -> Result<(), Problem> {
+    let faults: Vec<String> = parents
+        .iter()
+        .filter(|parent| parent.parse::<interlock_surface::ScopeId>().is_err())
+        .map(|parent| format!("`{}` is no scope id", parent.escape_debug()))
+        .collect();
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Problem::invalid_request(faults)),
+    }
+}
+
+fn tombstone(key: ObjectRef, revision: u64) -> Object {
+    Object {
+        kind: key.kind,
+        id: key.id,
+        owner: String::new(),
+        revision,
+        parents: Vec::new(),
+        attributes: Map::new(),
+        deleted: true,
+    }
+}
+
+/// The change is in the store; this replica takes it over at once, the others
+/// follow the log.
+fn taken(gateway: &Gateway, put: Put, object: Object) -> Result<Reply, Problem> {
+    match put {
+        Put::Applied { seq } | Put::Unchanged { seq } => {
+            gateway.registry.apply(&object);
+            Ok(reply::json(
+                200,
+                &json!({ "sequence": seq, "revision": object.revision }),
+            ))
+        }
+        Put::Stale { current } => Err(Problem::new(
+            Kind::StaleRevision,
+            format!("revision {} is not newer than {current}", object.revision),
+        )
+        .with("currentRevision", current.into())),
+        Put::Foreign { owner } => Err(Problem::new(
+            Kind::Forbidden,
+            format!("the object belongs to the service `{owner}`"),
+        )),
+    }
+}
+
+async fn beat(gateway: &Gateway, owner: &str, body: BeatBody) -> Result<Reply, Problem> {
+    if body.owner != owner {
+        return Err(Problem::new(
+            Kind::Forbidden,
+            "a service beats for itself only",
+        ));
+    }
+    let beat = Heartbeat {
+        owner: owner.to_owned(),
+        checks: Value::Object(body.checks),
+        at: gateway.clock.now(),
+    };
+    // Heard here at once; a store that is gone must not make the service stale.
+    gateway.registry.heard(beat.clone());
+    let stored = gateway
+        .store
+        .registry
+        .heartbeat(owner, &beat.checks, beat.at)
+        .await;
+    if let Err(cause) = &stored {
+        tracing::debug!(%cause, "a heartbeat was heard by this replica only");
+    }
+    Ok(reply::json(200, &json!({ "shared": stored.is_ok() })))
+}

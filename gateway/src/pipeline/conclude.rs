@@ -1,0 +1,233 @@
+//! Reads, and writes that go straight to a service: what came of them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::Either;
+use interlock_surface::ServedBy;
+use uuid::Uuid;
+
+use super::forward::{Forward, forward};
+use super::keyed::{Ended, Fate, Names};
+use super::{Call, call};
+use crate::audit;
+use crate::crash::CrashPoint;
+use crate::edge::headers::upstream_to_downstream;
+use crate::effect::Effect;
+use crate::gateway::Gateway;
+use crate::problem::{Kind, Problem};
+use crate::reply::{self, Reply};
+use crate::upstream::{Answer, Outcome, UnknownCause, UpstreamBody};
+use crate::{health, plans};
+
+/// A read: of our own, or streamed from the service unbuffered.
+pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let row = call.permit.row();
+    gateway
+        .audit
+        .note(call.record(audit::Kind::Read, gateway.clock.now()));
+    if row.served_by == ServedBy::Gateway {
+        return match (row.resource, row.resource_from) {
+            (interlock_surface::ResourceType::Gateway, _) => Ok(health::answer(gateway, row)),
+            (_, interlock_surface::ResourceFrom::Path(_)) => plans::handlers::get(gateway, call),
+            (_, interlock_surface::ResourceFrom::Service) => {
+                plans::handlers::list(gateway, call).await
+            }
+        };
+    }
+    let now = gateway.clock.now();
+    let asked_at = call.permit.evidence().asked_at;
+    let outcome = forward(
+        gateway,
+        call.permit,
+        Forward {
+            row,
+            params: &call.params,
+            query: &call.query,
+            headers: call.headers,
+            body: call.asked.bytes().clone(),
+            operation: None,
+            asked_at,
+            approval: None,
+            peer: call.peer,
+            now,
+        },
+    )
+    .await?;
+    match outcome {
+        Outcome::Answered(response) => Ok(streamed(response)),
+        Outcome::NotSent { cause } => Err(unreached(&cause)),
+        Outcome::Unknown { cause } => Err(unanswered(&cause)),
+    }
+}
+
+/// A write of the service: recorded, forwarded once, its effect told apart.
+pub(super) async fn write(
+    gateway: &Arc<Gateway>,
+    call: Call,
+    names: Names,
+) -> Result<Ended, Problem> {
+    let row = call.permit.row();
+    let now = gateway.clock.now();
+    gateway.heard_of(row.service, now)?;
+    let mut intent = call.record(audit::Kind::Intent, now);
+    intent.operation = Some(names.operation);
+    intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()).into());
+    // Step 8: nothing is sent unrecorded.
+    let _recorded = gateway.audit.require(intent.clone()).await?;
+    gateway.crash.reached(CrashPoint::BeforeSend);
+    let asked_at = call.permit.evidence().asked_at;
+    let outcome = forward(
+        gateway,
+        call.permit,
+        Forward {
+            row,
+            params: &call.params,
+            query: &call.query,
+            headers: call.headers,
+            body: call.asked.bytes().clone(),
+            operation: Some(names.operation),
+            asked_at,
+            approval: None,
+            peer: call.peer,
+            now,
+        },
+    )
+    .await?;
+    let whole = whole(gateway, outcome).await;
+    gateway.crash.reached(CrashPoint::AfterSend);
+    let ended = match whole {
+        Whole::Answered(answer) => concluded(answer, names.operation),
+        Whole::NotSent(problem) => Ended::refused(&problem),
+        Whole::Unknown(problem) => doubtful(&problem, names.operation),
+    };
+    let effect = ended.effect();
+    let record = call::outcome(
+        intent,
+        gateway.clock.now(),
+        ended.reply.status().as_u16(),
+        effect,
+    );
+    let _recorded = gateway.audit.spool(record);
+    Ok(ended)
+}
+
+/// A service's answer to a call, read whole, or what is known without one.
+pub(crate) enum Whole {
+    /// The service's own word, with its effect.
+    Answered(Spoken),
+    /// Nothing was sent.
+    NotSent(Problem),
+    /// Nobody knows.
+    Unknown(Problem),
+}
+
+/// An answer read whole.
+pub(crate) struct Spoken {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) effect: Effect,
+}
+
+impl Spoken {
+    /// The same for the caller.
+    pub(crate) fn reply(&self) -> Reply {
+        reply::answered(self.status, self.headers.clone(), self.body.clone())
+    }
+}
+
+/// Reads an outcome's answer whole, bounded.
+pub(crate) async fn whole(gateway: &Gateway, outcome: Outcome) -> Whole {
+    match outcome {
+        Outcome::NotSent { cause } => Whole::NotSent(unreached(&cause)),
+        Outcome::Unknown { cause } => Whole::Unknown(in_doubt(&cause)),
+        Outcome::Answered(response) => {
+            match Answer::read(response, gateway.limits.answer_bytes).await {
+                Ok(answer) => Whole::Answered(spoken(answer)),
+                Err(cause) => Whole::Unknown(in_doubt(&cause)),
+            }
+        }
+    }
+}
+
+fn spoken(answer: Answer) -> Spoken {
+    Spoken {
+        effect: answer.effect(),
+        status: answer.status,
+        headers: upstream_to_downstream(&answer.headers),
+        body: answer.body,
+    }
+}
+
+fn concluded(answer: Spoken, operation: Uuid) -> Ended {
+    let reply = answer.reply();
+    let fate = match answer.effect {
+        Effect::None => Fate::Released,
+        Effect::Done => Fate::Answered(reply::keep(answer.status, &answer.headers, &answer.body)),
+        Effect::Maybe => Fate::Unknown {
+            check: check(operation),
+        },
+    };
+    Ended { reply, fate }
+}
+
+/// What the caller is told when nobody knows.
+pub(crate) fn doubtful(problem: &Problem, operation: Uuid) -> Ended {
+    Ended {
+        reply: reply::problem(
+            &problem
+                .clone()
+                .with("operation", operation.to_string().into()),
+        ),
+        fate: Fate::Unknown {
+            check: check(operation),
+        },
+    }
+}
+
+fn check(operation: Uuid) -> String {
+    format!(
+        "operation {operation} may have moved a vehicle: look at the state of the vehicle before asking again"
+    )
+}
+
+impl Ended {
+    pub(crate) fn effect(&self) -> Effect {
+        match self.fate {
+            Fate::Answered(_) => Effect::Done,
+            Fate::Released => Effect::None,
+            Fate::Unknown { .. } => Effect::Maybe,
+        }
+    }
+}
+
+fn streamed(response: Response<UpstreamBody>) -> Reply {
+    let (mut parts, body) = response.into_parts();
+    parts.headers = upstream_to_downstream(&parts.headers);
+    Response::from_parts(parts, Either::Right(body))
+}
+
+fn unreached(cause: &crate::upstream::NotSentCause) -> Problem {
+    tracing::warn!(%cause, "a service was not reached");
+    Problem::new(
+        Kind::ServiceUnavailable,
+        format!("nothing was sent: {}", cause.label().replace('_', " ")),
+    )
+    .retry_after(1)
+}
+
+fn unanswered(cause: &UnknownCause) -> Problem {
+    tracing::warn!(%cause, "a service did not answer a read");
+    Problem::new(Kind::NoAnswer, "the service did not answer as it should")
+}
+
+fn in_doubt(cause: &UnknownCause) -> Problem {
+    tracing::warn!(%cause, "a service left a call in doubt");
+    Problem::new(
+        Kind::MayHaveActed,
+        "the service did not say what came of it",
+    )
+    .effect(Effect::Maybe)
+}

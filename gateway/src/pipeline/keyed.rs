@@ -1,0 +1,264 @@
+//! Steps 6 to 10 for everything that is not a read and not a stop.
+//!
+//! The work runs detached from the connection: a caller that hangs up leaves
+//! neither a consumed code nor a held key behind.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use interlock_surface::{Class, Idempotency, Row};
+use jiff::{SignedDuration, Timestamp};
+use tracing::error;
+use uuid::Uuid;
+
+use super::{Call, conclude};
+use crate::crash::CrashPoint;
+use crate::gateway::Gateway;
+use crate::idempotency::{Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge};
+use crate::plans::{handlers, settle};
+use crate::problem::{Kind, Problem};
+use crate::reply::{self, Reply};
+use crate::store::Claim;
+
+/// Body fields that are secrets: only their digest enters a fingerprint.
+pub(crate) const SECRETS: [&str; 1] = ["approvalCode"];
+
+/// How long a key is believed to be at work beyond the row's own deadline.
+const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(5);
+
+/// How a call ended: what the caller is told, and what becomes of the key.
+pub(crate) struct Ended {
+    pub(crate) reply: Reply,
+    pub(crate) fate: Fate,
+}
+
+/// What becomes of a key.
+pub(crate) enum Fate {
+    /// A repeat gets this answer.
+    Answered(StoredAnswer),
+    /// Nothing happened: the key is free again.
+    Released,
+    /// It may have happened: settled before anybody may try again.
+    Unknown {
+        /// What to look at.
+        check: String,
+    },
+}
+
+impl Ended {
+    /// Nothing happened; the caller is told why.
+    pub(crate) fn refused(problem: &Problem) -> Self {
+        Ended {
+            reply: reply::problem(problem),
+            fate: Fate::Released,
+        }
+    }
+
+    /// It happened; the caller and every repeat get the same.
+    pub(crate) fn answered(answer: StoredAnswer) -> Self {
+        Ended {
+            reply: reply::restored(&answer),
+            fate: Fate::Answered(answer),
+        }
+    }
+}
+
+/// The names under which one call is known: fixed before anything is claimed,
+/// so that a settler can find out how it ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names {
+    /// What the service knows the attempt by.
+    pub(crate) operation: Uuid,
+    /// The plan it is about, or that it makes.
+    pub(crate) plan: Option<Uuid>,
+}
+
+pub(super) async fn serve(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let gateway = Arc::clone(gateway);
+    let work = tokio::spawn(async move { claimed(&gateway, call).await });
+    match work.await {
+        Ok(answer) => answer,
+        Err(cause) => {
+            error!(%cause, "a call ended early");
+            Err(Problem::new(Kind::Internal, "the call ended early")
+                .effect(crate::effect::Effect::Maybe))
+        }
+    }
+}
+
+async fn claimed(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let row = call.permit.row();
+    let names = Names {
+        operation: super::call::operation(),
+        plan: match row.class {
+            Class::Plan => Some(Uuid::now_v7()),
+            _ => call.target.plan_id(),
+        },
+    };
+    let Some(held) = hold(gateway, &call, names).await? else {
+        return Ok(work(gateway, call, names).await.reply);
+    };
+    let held = match held {
+        Hold::Given(reply) => return Ok(reply),
+        Hold::Held(held) => held,
+    };
+    let ended = work(gateway, call, names).await;
+    held.end(gateway, ended.fate).await;
+    gateway.crash.reached(CrashPoint::AfterKey);
+    Ok(ended.reply)
+}
+
+fn work(gateway: &Arc<Gateway>, call: Call, names: Names) -> impl Future<Output = Ended> + Send {
+    let gateway = Arc::clone(gateway);
+    async move {
+        let done = match call.permit.row().class {
+            Class::Plan => handlers::propose(&gateway, call, names).await,
+            Class::Approval => handlers::decide(&gateway, call).await,
+            Class::GatedWrite => handlers::dispatch(&gateway, call, names).await,
+            _ => conclude::write(&gateway, call, names).await,
+        };
+        done.unwrap_or_else(|problem| Ended::refused(&problem))
+    }
+}
+
+enum Hold {
+    Given(Reply),
+    Held(Held),
+}
+
+/// A key that this call holds.
+struct Held {
+    id: KeyId,
+    record: KeyRecord,
+}
+
+/// Step 6. `None` when the call has no key.
+async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Option<Hold>, Problem> {
+    let row = call.permit.row();
+    let Some(key) = call
+        .key
+        .as_ref()
+        .filter(|_| row.idempotency != Idempotency::Never)
+    else {
+        return match row.idempotency {
+            Idempotency::Required => Err(Problem::new(
+                Kind::IdempotencyKeyRequired,
+                "send an `Idempotency-Key` header",
+            )),
+            _ => Ok(None),
+        };
+    };
+    let now = gateway.clock.now();
+    let caller = &call.permit.caller().identity;
+    let id = KeyId::new(caller, row.method.as_str(), &call.path, key);
+    let fingerprint = fingerprint(call)?;
+    let record = KeyRecord::reserve(
+        Uuid::new_v4(),
+        fingerprint.clone(),
+        Subject {
+            row: row.name.to_owned(),
+            service: row.service.to_owned(),
+            operation: names.operation,
+            plan: names.plan,
+        },
+        gateway.instance.clone(),
+        lease(row, now),
+        now,
+    );
+    let quota = gateway.limits.keys_per_caller;
+    gateway.crash.reached(CrashPoint::BeforeClaim);
+    // A key in doubt is settled once, then looked at again.
+    for attempt in 0..2 {
+        let existing = match gateway.store.keys.claim(&id, &record, now, quota).await? {
+            Claim::Fresh => {
+                gateway.crash.reached(CrashPoint::AfterClaim);
+                return Ok(Some(Hold::Held(Held { id, record })));
+            }
+            Claim::OverQuota => {
+                let detail = format!("you keep {quota} idempotency keys already");
+                return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));
+            }
+            Claim::Existing(existing) => existing,
+        };
+        match judge(Some(&existing), &fingerprint, now) {
+            Verdict::Replay(answer) => return Ok(Some(Hold::Given(reply::replay(answer)))),
+            Verdict::Mismatch => {
+                return Err(Problem::new(
+                    Kind::IdempotencyKeyReuse,
+                    "this key was used for another request",
+                ));
+            }
+            Verdict::Running | Verdict::Free => {
+                return Err(Problem::new(
+                    Kind::RequestInProgress,
+                    "the same request is still being worked on",
+                )
+                .retry_after(1));
+            }
+            Verdict::Unknown { .. } if attempt == 0 => {
+                settle::key(gateway, &id, &existing).await;
+            }
+            Verdict::Unknown { operation, check } => {
+                return Err(Problem::new(Kind::OutcomeUnknown, check)
+                    .effect(crate::effect::Effect::Maybe)
+                    .with("operation", operation.to_string().into()));
+            }
+        }
+    }
+    Err(Problem::new(
+        Kind::RequestInProgress,
+        "the same request is still being settled",
+    )
+    .retry_after(1))
+}
+
+impl Held {
+    /// Step 10 for the key. A store that fails here is no reason to change the
+    /// answer: the lease ends, and the key is settled from what happened.
+    async fn end(self, gateway: &Gateway, fate: Fate) {
+        let now = gateway.clock.now();
+        let claim = self.record.claim;
+        let keys = &gateway.store.keys;
+        let ended = match fate {
+            Fate::Answered(answer) => {
+                keys.replace(&self.id, claim, &self.record.answered(answer))
+                    .await
+            }
+            Fate::Unknown { check } => {
+                keys.replace(&self.id, claim, &self.record.unknown(check, now))
+                    .await
+            }
+            Fate::Released => keys.release(&self.id, claim).await,
+        };
+        if let Err(cause) = ended {
+            error!(%cause, "an idempotency key was left to be settled");
+        }
+    }
+}
+
+fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
+    let row = call.permit.row();
+    let acting = call
+        .asked
+        .body()
+        .and_then(|body| body.as_object())
+        .map(|body| {
+            body.iter()
+                .filter(|(name, _)| row.acting.contains(&name.as_str()))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        });
+    let query: Vec<(String, String)> = call
+        .query
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    Ok(Fingerprint::of(acting.as_ref(), &query, &SECRETS)?)
+}
+
+/// Until when a call of this row is believed to be at work.
+pub(crate) fn lease(row: &Row, now: Timestamp) -> Timestamp {
+    let work = SignedDuration::from_millis(row.timeout.gateway_ms.into());
+    now.checked_add(work + LEASE_MARGIN)
+        .unwrap_or(Timestamp::MAX)
+}

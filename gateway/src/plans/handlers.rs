@@ -1,0 +1,14 @@
+//! The plan engine's endpoints: generic over services, one row each.
+
+mod decide;
+mod dispatch;
+mod propose;
+mod show;
+
+pub(crate) use decide::{decide, shown};
+pub(crate) use dispatch::{dispatch, is_transient};
+pub(crate) use propose::propose;
+pub(crate) use show::{get, list};
+
+/// How often a transition is judged anew when another one was faster.
+const ROUNDS: usize = 8;

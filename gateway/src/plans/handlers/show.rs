@@ -1,0 +1,82 @@
+//! Reading plans: one, or those of a service that the caller may see.
+
+use std::sync::Arc;
+
+use interlock_surface::{ROWS, ResourceFrom, ResourceType, Row};
+use serde_json::Value;
+
+use crate::authorize::Question;
+use crate::edge::query::Query;
+use crate::gateway::Gateway;
+use crate::pipeline::{Call, Target};
+use crate::plans::PlanView;
+use crate::problem::Problem;
+use crate::reply::{self, Reply};
+
+/// How many plans a list shows unless asked.
+const DEFAULT_LIMIT: u32 = 20;
+/// How many it shows at most.
+const MAX_LIMIT: u32 = 100;
+
+/// `GET` on one plan, as read when it was judged.
+pub(crate) fn get(gateway: &Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let Some(plan) = call.target.take_plan() else {
+        return Err(Problem::not_found());
+    };
+    let now = gateway.clock.now();
+    Ok(reply::json(200, PlanView::of(&plan, now).as_json()))
+}
+
+/// `GET` on the plans of a service, newest first. What the caller may not see
+/// is omitted.
+pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let row = call.permit.row();
+    let now = gateway.clock.now();
+    let limit = limit(&call.query)?;
+    let plans = match gateway.store.plans.list(row.service, limit).await {
+        Ok(plans) => plans,
+        Err(cause) => {
+            tracing::warn!(%cause, "plans are listed from memory");
+            gateway.memory.list(row.service, limit as usize)
+        }
+    };
+    let Some(single) = reads_one(row) else {
+        return Err(Problem::not_found());
+    };
+    let visible = plans.into_iter().filter_map(|plan| {
+        let view = PlanView::of(&plan, now).into_json();
+        let target = Target::plan(gateway, plan);
+        let question = Question {
+            caller: call.permit.caller(),
+            row: single,
+            resource: target.facts(),
+            context: &call.context,
+            registry: call.permit.evidence().registry,
+            now,
+        };
+        gateway.authorizer.allows(&question).then_some(view)
+    });
+    Ok(reply::json(200, &Value::Array(visible.collect())))
+}
+
+/// The row that reads one plan of the same service.
+fn reads_one(list: &Row) -> Option<&'static Row> {
+    ROWS.iter().find(|row| {
+        row.service == list.service
+            && row.class == list.class
+            && row.resource == ResourceType::Plan
+            && matches!(row.resource_from, ResourceFrom::Path(_))
+    })
+}
+
+fn limit(query: &Query) -> Result<u32, Problem> {
+    let Some(text) = query.get("limit") else {
+        return Ok(DEFAULT_LIMIT);
+    };
+    match text.parse::<u32>() {
+        Ok(limit) => Ok(limit.clamp(1, MAX_LIMIT)),
+        Err(_) => Err(Problem::invalid_request(vec![
+            "`limit` must be a whole number from 1 to 100".to_owned(),
+        ])),
+    }
+}

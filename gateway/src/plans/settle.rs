@@ -1,0 +1,341 @@
+//! Settles what nobody saw end: plans in doubt and keys in doubt.
+//!
+//! The service is asked about the operation; its word ends the doubt. An
+//! operation that it never saw is tombstoned by the question, so that the
+//! packet that was on its way is refused when it comes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use interlock_surface::{Class, Params, ROWS, Row, ServedBy};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::handlers::{is_transient, shown};
+use super::{Lease, Plan, PlanError, PlanView, SettleAnswer, State};
+use crate::crash::CrashPoint;
+use crate::effect::Effect;
+use crate::gateway::Gateway;
+use crate::idempotency::{KeyId, KeyRecord, StoredAnswer};
+use crate::pipeline::{Whole, settle_call, whole};
+use crate::problem::{Kind, Problem};
+use crate::store::{StoreError, Swap};
+
+/// How long one settler works on one operation.
+const LEASE: SignedDuration = SignedDuration::from_secs(10);
+/// How often the store is searched for what is in doubt.
+const EVERY: Duration = Duration::from_secs(1);
+/// How many are taken up in one round.
+const BATCH: u32 = 32;
+
+/// Settles for ever.
+pub(crate) async fn keep_settling(gateway: Arc<Gateway>) {
+    let mut ticks = tokio::time::interval(EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        // A store that is gone is told of elsewhere; the doubt waits.
+        let _ = round(&gateway).await;
+    }
+}
+
+async fn round(gateway: &Arc<Gateway>) -> Result<(), StoreError> {
+    let now = gateway.clock.now();
+    for doubtful in gateway.store.plans.unsettled(now, BATCH).await? {
+        plan(gateway, doubtful).await;
+    }
+    for (id, record) in gateway.store.keys.unsettled(now, BATCH).await? {
+        key(gateway, &id, &record).await;
+    }
+    Ok(())
+}
+
+/// Settles a plan, if no other settler is at it.
+pub(crate) async fn plan(gateway: &Arc<Gateway>, plan: Plan) {
+    if let Err(cause) = try_plan(gateway, plan).await {
+        warn!(%cause, "a plan stays in doubt");
+    }
+}
+
+async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
+    let now = gateway.clock.now();
+    let expected = plan.revision;
+    let lease = Lease {
+        owner: format!("{}/settler", gateway.instance),
+        until: until(now),
+    };
+    let taken = match plan.begin_settle(now, lease.clone()) {
+        Ok(taken) => taken,
+        Err(PlanError::Leased { .. } | PlanError::WrongState { .. }) => return Ok(()),
+        Err(cause) => return Err(cause.into()),
+    };
+    if gateway.store.plans.replace(&taken, expected).await? == Swap::Lost {
+        return Ok(());
+    }
+    let Some(operation) = taken.state.operation().map(|operation| operation.id) else {
+        return Ok(());
+    };
+    gateway.crash.reached(CrashPoint::BeforeSettle);
+    let word = ask(gateway, &taken.service, operation).await?;
+    gateway.crash.reached(CrashPoint::AfterSettle);
+    let answer = match word {
+        Word::Done(answer) => SettleAnswer::Accepted {
+            mission_id: operation.to_string(),
+            answer,
+        },
+        Word::Refused { reason, effect } => SettleAnswer::Refused { reason, effect },
+        Word::Tombstoned(effect) => SettleAnswer::Tombstoned { effect },
+        Word::Running => SettleAnswer::Running { lease },
+    };
+    let revision = taken.revision;
+    let settled = taken.settle(operation, answer, gateway.clock.now())?;
+    if gateway.store.plans.replace(&settled, revision).await? == Swap::Swapped {
+        gateway.memory.changed(&settled);
+        info!(plan = %settled.id, status = %settled.status(), operation = %operation, "plan settled");
+    }
+    Ok(())
+}
+
+/// Settles a key, if no other settler is at it.
+pub(crate) async fn key(gateway: &Arc<Gateway>, id: &KeyId, record: &KeyRecord) {
+    if let Err(cause) = try_key(gateway, id, record).await {
+        warn!(%cause, "an idempotency key stays in doubt");
+    }
+}
+
+async fn try_key(gateway: &Arc<Gateway>, id: &KeyId, record: &KeyRecord) -> Result<(), Problem> {
+    let now = gateway.clock.now();
+    let claim = Uuid::new_v4();
+    let Some(taken) = record.clone().taken_up(claim, until(now), now) else {
+        return Ok(());
+    };
+    let keys = &gateway.store.keys;
+    if keys.replace(id, record.claim, &taken).await? == Swap::Lost {
+        return Ok(());
+    }
+    match verdict(gateway, &taken).await? {
+        Verdict::Answered(answer) => {
+            let _ = keys.replace(id, claim, &taken.answered(answer)).await?;
+        }
+        Verdict::Nothing => {
+            let _ = keys.release(id, claim).await?;
+        }
+        Verdict::Open => {}
+    }
+    Ok(())
+}
+
+/// What became of a keyed call.
+enum Verdict {
+    /// It ended like this.
+    Answered(StoredAnswer),
+    /// Nothing happened.
+    Nothing,
+    /// Still nobody knows.
+    Open,
+}
+
+async fn verdict(gateway: &Arc<Gateway>, record: &KeyRecord) -> Result<Verdict, Problem> {
+    let subject = &record.subject;
+    let Some(row) = interlock_surface::row(&subject.row) else {
+        return Ok(Verdict::Open);
+    };
+    let Some(plan) = subject.plan else {
+        let word = ask(gateway, &subject.service, subject.operation).await?;
+        return Ok(match word {
+            Word::Done(answer) => Verdict::Answered(answer),
+            Word::Refused {
+                effect: Effect::None,
+                ..
+            }
+            | Word::Tombstoned(Effect::None) => Verdict::Nothing,
+            Word::Refused { .. } | Word::Tombstoned(_) => {
+                Verdict::Answered(given_up(subject.operation))
+            }
+            Word::Running => Verdict::Open,
+        });
+    };
+    let now = gateway.clock.now();
+    let mut found = gateway.store.plans.get(plan).await?;
+    if let Some(doubtful) = found
+        .as_ref()
+        .filter(|plan| in_doubt(plan, subject.operation))
+    {
+        self::plan(gateway, doubtful.clone()).await;
+        found = gateway.store.plans.get(plan).await?;
+    }
+    Ok(from_plan(row, found, subject.operation, now))
+}
+
+fn in_doubt(plan: &Plan, operation: Uuid) -> bool {
+    let doubtful = matches!(
+        plan.state,
+        State::Unknown { .. } | State::Dispatching { .. }
+    );
+    doubtful
+        && plan
+            .state
+            .operation()
+            .is_some_and(|under_way| under_way.id == operation)
+}
+
+/// The plan is finished before its key: what the key was about is read off it.
+fn from_plan(row: &Row, plan: Option<Plan>, operation: Uuid, now: Timestamp) -> Verdict {
+    let Some(plan) = plan else {
+        return Verdict::Nothing;
+    };
+    match row.class {
+        Class::Plan => Verdict::Answered(StoredAnswer {
+            status: row.success,
+            content_type: Some("application/json".to_owned()),
+            location: Some(format!("{}/{}", row.path, plan.id)),
+            body: PlanView::of(&plan, now).as_json().to_string().into_bytes(),
+            secret_stripped: false,
+        }),
+        // Decided or not, the plan says so; a code is not shown again.
+        Class::Approval if plan.state.decision().is_some() => {
+            Verdict::Answered(shown(row, &plan, now))
+        }
+        Class::GatedWrite if in_doubt(&plan, operation) => Verdict::Open,
+        Class::GatedWrite => match &plan.state {
+            State::Dispatched {
+                operation: done,
+                answer,
+                ..
+            } if done.id == operation => Verdict::Answered(answer.clone()),
+            State::Refused {
+                operation: done,
+                refusal,
+                ..
+            } if done.id == operation && refusal.effect != Effect::None => {
+                Verdict::Answered(given_up(operation))
+            }
+            _ => Verdict::Nothing,
+        },
+        _ => Verdict::Nothing,
+    }
+}
+
+/// The lasting answer for a call that may have acted and will never run again.
+fn given_up(operation: Uuid) -> StoredAnswer {
+    let problem = Problem::new(
+        Kind::MayHaveActed,
+        format!(
+            "operation {operation} was given up after it may have moved a vehicle; it will not run again"
+        ),
+    )
+    .effect(Effect::Maybe);
+    StoredAnswer {
+        status: problem.status(),
+        content_type: Some("application/problem+json".to_owned()),
+        location: None,
+        body: problem.body().to_string().into_bytes(),
+        secret_stripped: false,
+    }
+}
+
+/// A service's word on an operation.
+enum Word {
+    /// It was carried out, with this answer.
+    Done(StoredAnswer),
+    /// It was refused.
+    Refused { reason: String, effect: Effect },
+    /// It will never be carried out again.
+    Tombstoned(Effect),
+    /// It is being carried out.
+    Running,
+}
+
+#[derive(Deserialize)]
+struct Settled {
+    state: SettledState,
+    effect: Effect,
+    answer: Option<SettledAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SettledState {
+    Done,
+    Running,
+    Tombstoned,
+}
+
+#[derive(Deserialize)]
+struct SettledAnswer {
+    status: u16,
+    body: Value,
+    location: Option<String>,
+}
+
+async fn ask(gateway: &Arc<Gateway>, service: &str, operation: Uuid) -> Result<Word, Problem> {
+    let Some(row) = settles(service) else {
+        return Err(Problem::new(
+            Kind::Internal,
+            "the service has no settle row",
+        ));
+    };
+    let id = operation.to_string();
+    let params = Params::of(row, &[("operation", id.as_str())])
+        .map_err(|cause| Problem::new(Kind::Internal, cause.to_string()))?;
+    let outcome = settle_call(gateway, row, &params).await?;
+    let spoken = match whole(gateway, outcome).await {
+        Whole::Answered(spoken) if spoken.status.is_success() => spoken,
+        Whole::Answered(spoken) => {
+            let detail = format!("settling was answered with {}", spoken.status.as_u16());
+            return Err(Problem::new(Kind::BadAnswer, detail));
+        }
+        Whole::NotSent(problem) | Whole::Unknown(problem) => return Err(problem),
+    };
+    let settled: Settled = serde_json::from_slice(&spoken.body)
+        .map_err(|cause| Problem::new(Kind::BadAnswer, cause.to_string()))?;
+    Ok(word(settled))
+}
+
+fn word(settled: Settled) -> Word {
+    match (settled.state, settled.answer) {
+        (SettledState::Running, _) => Word::Running,
+        (SettledState::Tombstoned, _) => Word::Tombstoned(settled.effect),
+        (SettledState::Done, Some(answer)) if answer.status < 300 => Word::Done(StoredAnswer {
+            status: answer.status,
+            content_type: Some("application/json".to_owned()),
+            location: answer.location,
+            body: answer.body.to_string().into_bytes(),
+            secret_stripped: false,
+        }),
+        // It was not able to, and nothing happened: as if it had not been asked.
+        (SettledState::Done, Some(answer))
+            if settled.effect == Effect::None && is_transient(answer.status) =>
+        {
+            Word::Tombstoned(Effect::None)
+        }
+        (SettledState::Done, Some(answer)) => Word::Refused {
+            reason: answer
+                .body
+                .get("detail")
+                .and_then(Value::as_str)
+                .unwrap_or("the service refused")
+                .to_owned(),
+            effect: settled.effect,
+        },
+        // Done without an answer is a broken contract: it may have moved.
+        (SettledState::Done, None) => Word::Tombstoned(Effect::Maybe),
+    }
+}
+
+/// The settle row of a service: the internal one that names an operation.
+fn settles(service: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| {
+        row.service == service
+            && row.class == Class::Internal
+            && row.served_by == ServedBy::Service
+            && row.params().any(|(name, _)| name == "operation")
+    })
+}
+
+fn until(now: Timestamp) -> Timestamp {
+    now.checked_add(LEASE).unwrap_or(Timestamp::MAX)
+}

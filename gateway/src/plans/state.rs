@@ -1,0 +1,415 @@
+//! The state machine: one pure function per event, from a plan and `now` to the
+//! next plan or to a typed error. Every function judges deadlines first, so an
+//! expired plan is expired whichever event asks.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::canonical::CanonicalError;
+use crate::effect::Effect;
+use crate::idempotency::StoredAnswer;
+use crate::identity::Identity;
+use crate::plans::code::{ApprovalCode, CodeHash};
+use crate::plans::digest::PlanDigest;
+use crate::plans::plan::{
+    Approval, Decision, Evidence, ObjectRef, Operation, Plan, Refusal, State, Status,
+};
+
+/// How long a proposal waits for a person.
+pub const DECISION_WINDOW: SignedDuration = SignedDuration::from_mins(60);
+/// How long an approval can be used.
+pub const APPROVAL_WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+/// Why an event does not apply to a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The plan is in a state, deadlines judged, that does not allow the event.
+    #[error("a plan that is `{status}` cannot be {event}")]
+    WrongState {
+        /// The state it is in.
+        status: Status,
+        /// What was asked of it, as a participle: approved, rejected ...
+        event: &'static str,
+    },
+    /// The code is missing, misshapen, or another one.
+    #[error("the approval code does not match")]
+    WrongCode,
+    /// The approver named another content than the plan's.
+    #[error("the plan's digest is not the one that was named")]
+    DigestMismatch,
+    /// The answer belongs to an attempt that somebody else has ended.
+    #[error("operation `{0}` is not this plan's operation under way")]
+    WrongOperation(Uuid),
+    /// Its own gateway instance may still be working on it.
+    #[error("the operation is leased to another instance until {until}")]
+    Leased {
+        /// When it may be taken up.
+        until: Timestamp,
+    },
+    /// The proposal cannot be digested.
+    #[error(transparent)]
+    Content(#[from] CanonicalError),
+    /// A deadline lies outside the range of time.
+    #[error("the clock is out of range")]
+    Clock,
+}
+
+/// What a proposal brings; see [`Plan`] for the fields.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// A new id.
+    pub id: Uuid,
+    /// The service that previewed it.
+    pub service: String,
+    /// The vehicle.
+    pub object: ObjectRef,
+    /// The vehicle's scopes now.
+    pub scopes: Vec<String>,
+    /// Who proposes.
+    pub proposer: Identity,
+    /// The person behind the proposer, where known.
+    pub person: Option<String>,
+    /// What will be sent if it is carried out.
+    pub mission: Value,
+    /// The service's preview.
+    pub preview: Value,
+    /// The service's fence.
+    pub fence: Value,
+    /// Whether the preview found a conflict.
+    pub conflicted: bool,
+    /// What the decision rested on.
+    pub evidence: Evidence,
+}
+
+/// Who works on an operation, and until when nobody else may.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    /// The gateway instance.
+    pub owner: String,
+    /// The last moment of the lease; beyond the longest deadline of the call.
+    pub until: Timestamp,
+}
+
+/// How a dispatch ended, as seen by the gateway that sent it.
+#[derive(Clone, Debug)]
+pub enum DispatchEnd {
+    /// The service did it.
+    Accepted {
+        /// What the service calls the result.
+        mission_id: String,
+        /// What the caller is told.
+        answer: StoredAnswer,
+    },
+    /// Nothing happened and the cause may pass: the code comes back.
+    NotSent,
+    /// The service would not, and says why. The code is spent.
+    Refused {
+        /// In the service's words.
+        reason: String,
+    },
+    /// Nobody knows. The code is spent until a settler finds out.
+    Unclear,
+}
+
+/// What the service says of an operation when it is asked to settle it.
+#[derive(Clone, Debug)]
+pub enum SettleAnswer {
+    /// It was carried out.
+    Accepted {
+        /// What the service calls the result.
+        mission_id: String,
+        /// The answer it gave, or would have given.
+        answer: StoredAnswer,
+    },
+    /// It ended otherwise.
+    Refused {
+        /// In the service's words.
+        reason: String,
+        /// Whether anything may have moved.
+        effect: Effect,
+    },
+    /// It will never be carried out, however late its packet.
+    Tombstoned {
+        /// Whether anything may have moved before.
+        effect: Effect,
+    },
+    /// The service is still at it; ask again after the lease.
+    Running {
+        /// The lease under which the settler keeps it.
+        lease: Lease,
+    },
+}
+
+/// Said of an operation that was given up when something may have moved.
+const MAY_HAVE_FLOWN: &str = "the service gave the operation up after it may have moved a vehicle; \
+     look at the vehicles before proposing again";
+
+impl Plan {
+    /// A new plan: pending, or conflicted when its preview says so.
+    pub fn propose(proposal: Proposal, now: Timestamp) -> Result<Self, PlanError> {
+        let decide_by = now
+            .checked_add(DECISION_WINDOW)
+            .map_err(|_| PlanError::Clock)?;
+        let digest = PlanDigest::of(
+            &proposal.mission,
+            &proposal.preview,
+            &proposal.fence,
+            &proposal.proposer,
+            decide_by,
+        )?;
+        Ok(Self {
+            id: proposal.id,
+            service: proposal.service,
+            object: proposal.object,
+            scopes: proposal.scopes,
+            proposer: proposal.proposer,
+            person: proposal.person,
+            mission: proposal.mission,
+            preview: proposal.preview,
+            fence: proposal.fence,
+            digest,
+            evidence: proposal.evidence,
+            created_at: now,
+            decide_by,
+            revision: 1,
+            state: match proposal.conflicted {
+                true => State::Conflicted,
+                false => State::PendingApproval,
+            },
+        })
+    }
+
+    /// A person approves. `named` is the digest the person saw, if they said.
+    /// Whether this person may approve is the PDP's to say, and was said.
+    pub fn approve(
+        self,
+        by: &Identity,
+        now: Timestamp,
+        code: CodeHash,
+        named: Option<&PlanDigest>,
+    ) -> Result<Self, PlanError> {
+        let plan = self.at(now);
+        let State::PendingApproval = plan.state else {
+            return Err(plan.wrong("approved"));
+        };
+        if named.is_some_and(|digest| *digest != plan.digest) {
+            return Err(PlanError::DigestMismatch);
+        }
+        let approval = Approval {
+            decision: Decision {
+                by: by.clone(),
+                at: now,
+            },
+            expires_at: now
+                .checked_add(APPROVAL_WINDOW)
+                .map_err(|_| PlanError::Clock)?,
+            attempts: 0,
+        };
+        Ok(plan.into(State::Approved { approval, code }))
+    }
+
+    /// A person says no. The proposer may, too.
+    pub fn reject(self, by: &Identity, now: Timestamp) -> Result<Self, PlanError> {
+        let plan = self.at(now);
+        match plan.state {
+            State::PendingApproval | State::Conflicted | State::Approved { .. } => {
+                let decision = Decision {
+                    by: by.clone(),
+                    at: now,
+                };
+                Ok(plan.into(State::Rejected { decision }))
+            }
+            _ => Err(plan.wrong("rejected")),
+        }
+    }
+
+    /// A caller presents the code. The state is judged before the code, so a
+    /// code tells nothing about a plan that is not approved.
+    pub fn begin_dispatch(
+        self,
+        code: Option<&ApprovalCode>,
+        now: Timestamp,
+        id: Uuid,
+        lease: Lease,
+    ) -> Result<Self, PlanError> {
+        let plan = self.at(now);
+        let State::Approved {
+            approval,
+            code: expected,
+        } = &plan.state
+        else {
+            return Err(plan.wrong("dispatched"));
+        };
+        if !expected.matches(code) {
+            return Err(PlanError::WrongCode);
+        }
+        let attempt = approval.attempts.saturating_add(1);
+        let next = State::Dispatching {
+            approval: Approval {
+                attempts: attempt,
+                ..approval.clone()
+            },
+            code: *expected,
+            operation: Operation {
+                id,
+                attempt,
+                asked_at: now,
+                owner: lease.owner,
+                lease_until: lease.until,
+            },
+        };
+        Ok(plan.into(next))
+    }
+
+    /// The gateway that sent the operation says how it ended. A definite end
+    /// also counts when a settler was faster to doubt it.
+    pub fn finish(self, id: Uuid, end: DispatchEnd, now: Timestamp) -> Result<Self, PlanError> {
+        let (approval, code, operation) = self.under_way(id, "finished")?;
+        let next = match end {
+            DispatchEnd::Accepted { mission_id, answer } => State::Dispatched {
+                approval,
+                operation,
+                mission_id,
+                answer,
+            },
+            DispatchEnd::NotSent => State::Approved { approval, code },
+            DispatchEnd::Refused { reason } => State::Refused {
+                approval,
+                operation,
+                refusal: Refusal {
+                    reason,
+                    effect: Effect::None,
+                    at: now,
+                },
+            },
+            // The lease ends with the doubt: anybody may settle it at once.
+            DispatchEnd::Unclear => State::Unknown {
+                approval,
+                code,
+                operation: Operation {
+                    lease_until: now,
+                    ..operation
+                },
+            },
+        };
+        Ok(self.into(next))
+    }
+
+    /// A settler takes up an operation whose end nobody saw. It needs the lease
+    /// to have passed, or to hold it already.
+    pub fn begin_settle(self, now: Timestamp, lease: Lease) -> Result<Self, PlanError> {
+        let (State::Dispatching {
+            approval,
+            code,
+            operation,
+        }
+        | State::Unknown {
+            approval,
+            code,
+            operation,
+        }) = &self.state
+        else {
+            return Err(self.wrong("settled"));
+        };
+        let until = operation.lease_until;
+        if now <= until && operation.owner != lease.owner {
+            return Err(PlanError::Leased { until });
+        }
+        let next = State::Unknown {
+            approval: approval.clone(),
+            code: *code,
+            operation: Operation {
+                owner: lease.owner,
+                lease_until: lease.until,
+                ..operation.clone()
+            },
+        };
+        Ok(self.into(next))
+    }
+
+    /// The service's word on an operation: it ends the doubt.
+    pub fn settle(self, id: Uuid, answer: SettleAnswer, now: Timestamp) -> Result<Self, PlanError> {
+        let (approval, code, operation) = self.under_way(id, "settled")?;
+        let next = match answer {
+            SettleAnswer::Accepted { mission_id, answer } => State::Dispatched {
+                approval,
+                operation,
+                mission_id,
+                answer,
+            },
+            // The same code serves again, under a new operation id, for as
+            // long as the approval still stands.
+            SettleAnswer::Tombstoned {
+                effect: Effect::None,
+            } => State::Approved { approval, code },
+            SettleAnswer::Tombstoned { effect } => State::Refused {
+                approval,
+                operation,
+                refusal: Refusal {
+                    reason: MAY_HAVE_FLOWN.to_owned(),
+                    effect,
+                    at: now,
+                },
+            },
+            SettleAnswer::Refused { reason, effect } => State::Refused {
+                approval,
+                operation,
+                refusal: Refusal {
+                    reason,
+                    effect,
+                    at: now,
+                },
+            },
+            SettleAnswer::Running { lease } => State::Unknown {
+                approval,
+                code,
+                operation: Operation {
+                    owner: lease.owner,
+                    lease_until: lease.until,
+                    ..operation
+                },
+            },
+        };
+        Ok(self.into(next).at(now))
+    }
+
+    fn under_way(
+        &self,
+        id: Uuid,
+        event: &'static str,
+    ) -> Result<(Approval, CodeHash, Operation), PlanError> {
+        let (State::Dispatching {
+            approval,
+            code,
+            operation,
+        }
+        | State::Unknown {
+            approval,
+            code,
+            operation,
+        }) = &self.state
+        else {
+            return Err(self.wrong(event));
+        };
+        if operation.id != id {
+            return Err(PlanError::WrongOperation(id));
+        }
+        Ok((approval.clone(), *code, operation.clone()))
+    }
+
+    fn into(self, state: State) -> Self {
+        Self {
+            revision: self.revision.saturating_add(1),
+            state,
+            ..self
+        }
+    }
+
+    fn wrong(&self, event: &'static str) -> PlanError {
+        PlanError::WrongState {
+            status: self.status(),
+            event,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The active bundle and its reload: polled, judged aside, swapped whole.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use interlock_policies::{Bundle, Diagnostics, Reload, Reloader};
+use jiff::Timestamp;
+use serde::Serialize;
+use tracing::{error, info};
+
+use crate::clock::Clock;
+use crate::telemetry;
+
+/// The bundle that decides, and what became of the last edit.
+pub struct Policies {
+    active: ArcSwap<Active>,
+    refused: ArcSwapOption<Refusal>,
+    minimal: Bundle,
+    reloader: Mutex<Reloader>,
+}
+
+/// A bundle in force.
+pub struct Active {
+    /// The bundle.
+    pub bundle: Bundle,
+    /// Since when it decides.
+    pub since: Timestamp,
+}
+
+/// An edit that was not taken over.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    /// When it was refused.
+    pub at: Timestamp,
+    /// What is wrong, with file and line.
+    pub diagnostics: Diagnostics,
+}
+
+impl Policies {
+    /// Loads the bundle in `directory`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it: without a valid bundle the gateway
+    /// does not start.
+    pub fn open(directory: &Path, now: Timestamp) -> Result<Self, Diagnostics> {
+        let bundle = Bundle::load(directory)?;
+        let reloader = Reloader::new(directory, Some(bundle.hash()));
+        Ok(Policies {
+            active: ArcSwap::from_pointee(Active { bundle, since: now }),
+            refused: ArcSwapOption::empty(),
+            minimal: Bundle::minimal()?,
+            reloader: Mutex::new(reloader),
+        })
+    }
+
+    /// The bundle in force. A request keeps the one it began with.
+    pub fn active(&self) -> Arc<Active> {
+        self.active.load_full()
+    }
+
+    /// The built-in bundle that decides a stop when the active one is broken:
+    /// view and tenant guard only.
+    pub fn minimal(&self) -> &Bundle {
+        &self.minimal
+    }
+
+    /// The last refused edit, until a good one follows.
+    pub fn refused(&self) -> Option<Arc<Refusal>> {
+        self.refused.load_full()
+    }
+
+    /// Looks at the directory once and takes over what is new and good. Blocks
+    /// for as long as a bundle takes to load: call it off the request path.
+    pub fn poll(&self, now: Timestamp) {
+        let reload = self
+            .reloader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .look();
+        match reload {
+            Reload::Unchanged => {}
+            Reload::Loaded(bundle) => {
+                info!(policy.hash = bundle.hash(), "policy bundle taken over");
+                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "loaded")
+                    .increment(1);
+                self.active.store(Arc::new(Active { bundle, since: now }));
+                self.refused.store(None);
+            }
+            Reload::Refused(diagnostics) => {
+                error!(%diagnostics, "policy bundle refused; the old one stays");
+                metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "refused")
+                    .increment(1);
+                let refusal = Refusal {
+                    at: now,
+                    diagnostics,
+                };
+                self.refused.store(Some(Arc::new(refusal)));
+            }
+        }
+    }
+}
+
+/// Polls for ever.
+pub async fn watch(policies: Arc<Policies>, clock: Arc<dyn Clock>, every: Duration) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let (policies, now) = (Arc::clone(&policies), clock.now());
+        if let Err(cause) = tokio::task::spawn_blocking(move || policies.poll(now)).await {
+            error!(%cause, "the policy poll ended early");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! One registered object as memory keeps it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::store::{Change, RegistryObject};
+
+/// An object with its tombstone flag: the form of the snapshot on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Object {
+    /// Resource type, such as `Swarm`, or `Scope`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Unique within its type.
+    pub id: String,
+    /// The service that may change it; empty on a tombstone.
+    pub owner: String,
+    /// Grows with every change; an older one changes nothing.
+    pub revision: u64,
+    /// The scopes it hangs in. An account has none.
+    #[serde(default)]
+    pub parents: Vec<String>,
+    /// Facts for policies.
+    #[serde(default)]
+    pub attributes: Map<String, Value>,
+    /// A tombstone keeps its revision, so that a late put cannot revive it.
+    #[serde(default)]
+    pub deleted: bool,
+}
+
+impl From<&RegistryObject> for Object {
+    fn from(object: &RegistryObject) -> Self {
+        Object {
+            kind: object.kind.clone(),
+            id: object.id.clone(),
+            owner: object.owner.clone(),
+            revision: object.revision,
+            parents: object.parents.clone(),
+            attributes: object.attributes.clone(),
+            deleted: false,
+        }
+    }
+}
+
+impl From<&Change> for Object {
+    fn from(change: &Change) -> Self {
+        match &change.object {
+            Some(object) => object.into(),
+            None => Object {
+                kind: change.key.kind.clone(),
+                id: change.key.id.clone(),
+                owner: String::new(),
+                revision: change.revision,
+                parents: Vec::new(),
+                attributes: Map::new(),
+                deleted: true,
+            },
+        }
+    }
+}
+
+impl Object {
+    /// The form of the store; `None` for a tombstone.
+    pub fn registered(&self) -> Option<RegistryObject> {
+        (!self.deleted).then(|| RegistryObject {
+            kind: self.kind.clone(),
+            id: self.id.clone(),
+            owner: self.owner.clone(),
+            revision: self.revision,
+            parents: self.parents.clone(),
+            attributes: self.attributes.clone(),
+        })
+    }
+}
+
+/// What many objects have in common, kept once for all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Resource type.
+    pub kind: String,
+    /// The service that may change the object.
+    pub owner: String,
+    /// The scopes it hangs in.
+    pub parents: Vec<String>,
+    /// Facts for policies.
+    pub attributes: Map<String, Value>,
+}
+
+/// What memory keeps of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its type, owner and parents.
+    pub place: Arc<Place>,
+    /// The revision last taken over.
+    pub revision: u64,
+    /// Whether this is a tombstone.
+    pub deleted: bool,
+}

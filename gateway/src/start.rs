@@ -1,0 +1,444 @@
+//! Puts the process together: what the configuration says becomes a running
+//! gateway, and a signal ends it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use interlock_policies::{Diagnostics, Mode};
+use jiff::SignedDuration;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use crate::admission::Admission;
+use crate::audit::{Audit, AuditError, AuditSettings};
+use crate::authn::Authenticator;
+use crate::authn::discovery::FetchError;
+use crate::authorize::Authorizer;
+use crate::clock::{Clock, SystemClock};
+use crate::config::service::ServiceConfig;
+use crate::config::{Config, StoreConfig};
+use crate::crash::{CRASH_VARIABLE, CrashAt, UnknownPoint};
+use crate::edge::EdgeRules;
+use crate::edge::host::HostRules;
+use crate::gateway::{Gateway, Limits, Service};
+use crate::grant::{Keyring, Mint};
+use crate::ops::{self, Feed, Ops};
+use crate::pipeline;
+use crate::plans::memory::PlanMemory;
+use crate::plans::{SystemRandomness, settle};
+use crate::policy::{self, Policies};
+use crate::problem::{Kind, Problem};
+use crate::registry::{Follower, Registry, follow, load};
+use crate::reply::{self, Reply};
+use crate::server::{self, Peer, RequestBody, ResponseBody, ServerLimits, Setup};
+use crate::stop::StopLane;
+use crate::store::{EmbeddedConfig, RedisConfig, Store, StoreError};
+use crate::telemetry::Metrics;
+use crate::upstream::{Endpoint, EndpointError, Timeouts, UpstreamLimits, Upstreams};
+
+/// After how long without a heartbeat a service's motion is refused.
+const STALE_AFTER: SignedDuration = SignedDuration::from_secs(10);
+/// How often this instance tells the others which bundle it decides by.
+const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
+
+/// Why the gateway does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The policy bundle is not valid.
+    #[error("the policy bundle in `{directory}` is refused:\n{diagnostics}")]
+    Policies {
+        /// Where it lies.
+        directory: String,
+        /// What is wrong.
+        diagnostics: Diagnostics,
+    },
+    /// The crash variable names no point.
+    #[error(transparent)]
+    CrashPoint(#[from] UnknownPoint),
+    /// The store refuses us.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The audit log cannot be opened.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// An issuer's addresses are not acceptable.
+    #[error(transparent)]
+    Issuer(#[from] FetchError),
+    /// A service's address is not acceptable.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// A folder or a file in it cannot be made.
+    #[error("`{path}` cannot be written: {cause}")]
+    Folder {
+        /// The folder or file.
+        path: String,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// A listener cannot be bound.
+    #[error("cannot listen on {address}: {cause}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+}
+
+/// A gateway whose listeners are bound.
+pub struct Running {
+    gateway: Arc<Gateway>,
+    ops: Arc<Ops>,
+    public: TcpListener,
+    private: TcpListener,
+    limits: ServerLimits,
+}
+
+/// Builds the gateway and binds its listeners. Nothing is served yet.
+///
+/// # Errors
+/// Everything that keeps it from starting. A store or an identity provider
+/// that does not answer does not: stops are served without them.
+pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    for folder in [&config.state, &config.audit] {
+        make(folder)?;
+    }
+    let policies = Policies::open(&config.policies.path, clock.now()).map_err(|diagnostics| {
+        StartError::Policies {
+            directory: config.policies.path.display().to_string(),
+            diagnostics,
+        }
+    })?;
+    let policies = Arc::new(policies);
+    let crash = CrashAt::parse(std::env::var(CRASH_VARIABLE).ok().as_deref())?;
+    let store = open_store(&config.store).await?;
+    let public = bind(config.listen.address).await?;
+    let private = bind(config.listen.ops).await?;
+    let name = name(&config.state)?;
+    let settings = AuditSettings::new(&config.audit, name.clone());
+    let audit = Arc::new(Audit::open(&settings, Arc::clone(&clock))?);
+    let registry = Arc::new(Registry::default());
+    recall(&registry, &config.state);
+    let upstreams = Arc::new(upstreams(config)?);
+    let mint = Arc::new(Mint::new(rings(&config.services)));
+    let timeouts = Arc::new(Timeouts::new(&config.upstream.timeouts));
+    let gateway = Arc::new(Gateway {
+        // Leases are of one start: a restarted gateway is another owner.
+        instance: format!("{name}-{}", Uuid::new_v4().simple()),
+        edge: edge_rules(config, &public)?,
+        authn: Arc::new(Authenticator::from_config(
+            &config.auth,
+            Some(&config.state),
+        )?),
+        authorizer: Authorizer::new(Arc::clone(&policies)),
+        policies,
+        registry,
+        store,
+        memory: PlanMemory::default(),
+        services: services(&config.services),
+        stop: StopLane {
+            upstreams: Arc::clone(&upstreams),
+            mint: Arc::clone(&mint),
+            audit: Arc::clone(&audit),
+            timeouts: Arc::clone(&timeouts),
+            crash,
+            clock: Arc::clone(&clock),
+        },
+        timeouts,
+        upstreams,
+        mint,
+        audit,
+        admission: Admission::new(config.limits.max_concurrent as usize),
+        limits: limits(config),
+        crash,
+        random: Arc::new(SystemRandomness),
+        clock,
+    });
+    let ops = Arc::new(Ops {
+        gateway: Arc::clone(&gateway),
+        metrics,
+        feed: Feed::new(rings(&config.services)),
+    });
+    Ok(Running {
+        gateway,
+        ops,
+        public,
+        private,
+        limits: ServerLimits {
+            max_connections: config.limits.connections as usize,
+            head_timeout: config.limits.header_read_timeout,
+            body_stall: config.limits.body_read_timeout,
+            ..ServerLimits::default()
+        },
+    })
+}
+
+impl Running {
+    /// Where the public listener is bound.
+    ///
+    /// # Errors
+    /// The system's, if the socket is gone.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.public.local_addr()
+    }
+
+    /// Where the operations listener is bound.
+    ///
+    /// # Errors
+    /// The system's, if the socket is gone.
+    pub fn ops_address(&self) -> std::io::Result<SocketAddr> {
+        self.private.local_addr()
+    }
+
+    /// Serves until `shutdown`, then finishes what is in flight and closes the
+    /// records.
+    pub async fn serve(self, config: &Config, shutdown: impl Future<Output = ()>) {
+        let gateway = self.gateway;
+        let tasks = background(&gateway, config);
+        let (stop, stopped) = watch::channel(());
+        let public = server::serve(
+            self.public,
+            setup("public", self.limits.clone()),
+            Arc::new(public_handler(Arc::clone(&gateway))),
+            ended(stopped.clone()),
+        );
+        let private = server::serve(
+            self.private,
+            setup("ops", self.limits),
+            Arc::new(ops_handler(self.ops)),
+            ended(stopped),
+        );
+        let signal = async {
+            shutdown.await;
+            info!("shutting down");
+            drop(stop);
+        };
+        tokio::join!(public, private, signal);
+        for task in tasks {
+            task.abort();
+        }
+        match gateway.audit.close().await {
+            Ok(head) => info!(
+                audit.seq = head.seq,
+                audit.hash = head.hash,
+                "records closed"
+            ),
+            Err(cause) => warn!(%cause, "the records were not closed cleanly"),
+        }
+    }
+}
+
+fn background(gateway: &Arc<Gateway>, config: &Config) -> Vec<tokio::task::JoinHandle<()>> {
+    let clock = Arc::clone(&gateway.clock);
+    let authn = Arc::clone(&gateway.authn);
+    let follower = Follower::new(
+        Arc::clone(&gateway.registry),
+        Arc::clone(&gateway.store.registry),
+        config.state.join(SNAPSHOT),
+    );
+    vec![
+        tokio::spawn(policy::watch(
+            Arc::clone(&gateway.policies),
+            Arc::clone(&clock),
+            config.policies.poll,
+        )),
+        tokio::spawn(async move { authn.keep_fresh(&*clock).await }),
+        tokio::spawn(follow(follower)),
+        tokio::spawn(settle::keep_settling(Arc::clone(gateway))),
+        tokio::spawn(announce(Arc::clone(gateway))),
+    ]
+}
+
+/// The registry snapshot in the state folder.
+const SNAPSHOT: &str = "registry.json";
+
+async fn announce(gateway: Arc<Gateway>) {
+    let mut ticks = tokio::time::interval(ANNOUNCE_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let active = gateway.policies.active();
+        // A store that is gone is told of by the follower.
+        let _ = gateway
+            .store
+            .registry
+            .announce(&gateway.instance, active.bundle.hash(), gateway.clock.now())
+            .await;
+    }
+}
+
+fn public_handler(
+    gateway: Arc<Gateway>,
+) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
+    move |request, peer| {
+        let gateway = Arc::clone(&gateway);
+        Box::pin(async move { boxed(pipeline::handle(gateway, request, peer).await) })
+    }
+}
+
+fn ops_handler(
+    ops: Arc<Ops>,
+) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
+    move |request, _| {
+        let ops = Arc::clone(&ops);
+        Box::pin(async move { boxed(ops::handle(ops, request).await) })
+    }
+}
+
+type BoxFuture = std::pin::Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
+
+fn boxed(reply: Reply) -> Response<ResponseBody> {
+    reply.map(ResponseBody::new)
+}
+
+fn setup(name: &'static str, limits: ServerLimits) -> Setup {
+    Setup {
+        name,
+        limits,
+        panicked: || {
+            boxed(reply::problem(
+                &Problem::new(Kind::Internal, "the request could not be finished")
+                    .effect(crate::effect::Effect::Maybe),
+            ))
+        },
+    }
+}
+
+async fn ended(mut stopped: watch::Receiver<()>) {
+    // An error says that the sender is gone: that is the signal.
+    let _ = stopped.changed().await;
+}
+
+fn make(folder: &Path) -> Result<(), StartError> {
+    std::fs::create_dir_all(folder).map_err(|cause| StartError::Folder {
+        path: folder.display().to_string(),
+        cause,
+    })
+}
+
+/// This gateway's lasting name, made at its first start.
+fn name(state: &Path) -> Result<String, StartError> {
+    let path = state.join("instance");
+    let failed = |cause| StartError::Folder {
+        path: path.display().to_string(),
+        cause,
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(name) if !name.trim().is_empty() => Ok(name.trim().to_owned()),
+        Ok(_) | Err(_) => {
+            let id = Uuid::new_v4().simple().to_string();
+            let name = format!("gateway-{}", id.get(..8).unwrap_or(&id));
+            std::fs::write(&path, &name).map_err(failed)?;
+            Ok(name)
+        }
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|cause| StartError::Bind { address, cause })
+}
+
+async fn open_store(config: &StoreConfig) -> Result<Store, StoreError> {
+    match config {
+        StoreConfig::Embedded { path } => Store::embedded(EmbeddedConfig::at(path)).await,
+        StoreConfig::Redis {
+            url,
+            prefix,
+            timeout,
+            pool,
+        } => {
+            Store::redis(RedisConfig {
+                url: url.expose().clone(),
+                prefix: prefix.clone(),
+                timeout: *timeout,
+                in_flight: *pool as usize,
+            })
+            .await
+        }
+    }
+}
+
+fn recall(registry: &Registry, state: &Path) {
+    match load(registry, &state.join(SNAPSHOT)) {
+        Ok(objects) => info!(objects, "registry snapshot read"),
+        Err(cause) => warn!(%cause, "the registry starts empty"),
+    }
+}
+
+fn edge_rules(config: &Config, public: &TcpListener) -> Result<EdgeRules, StartError> {
+    let address = config.listen.address;
+    let port = public
+        .local_addr()
+        .map_err(|cause| StartError::Bind { address, cause })?
+        .port();
+    let hosts = match config.auth.mode {
+        Mode::Open => HostRules::Open { port },
+        Mode::Enforced => HostRules::Enforced {
+            hosts: config.listen.hosts.clone(),
+        },
+    };
+    Ok(EdgeRules { hosts })
+}
+
+fn upstreams(config: &Config) -> Result<Upstreams, EndpointError> {
+    let endpoints: Vec<Endpoint> = config
+        .services
+        .iter()
+        .map(|service| Endpoint {
+            service: service.name.clone(),
+            authority: service
+                .url
+                .authority()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        })
+        .collect();
+    let limits = UpstreamLimits {
+        max_idle: config.upstream.idle_connections as usize,
+        ..UpstreamLimits::default()
+    };
+    Upstreams::new(&endpoints, &limits)
+}
+
+fn rings(services: &[ServiceConfig]) -> HashMap<String, Keyring> {
+    services
+        .iter()
+        .map(|service| (service.name.clone(), service.keys.clone()))
+        .collect()
+}
+
+fn services(services: &[ServiceConfig]) -> HashMap<String, Service> {
+    services
+        .iter()
+        .map(|service| {
+            let object = service.object.clone();
+            (service.name.clone(), Service { object })
+        })
+        .collect()
+}
+
+fn limits(config: &Config) -> Limits {
+    Limits {
+        body_read: config.limits.body_read_timeout,
+        keys_per_caller: config.limits.keys_per_caller,
+        plans_per_caller: config.limits.plans_per_caller,
+        stale_after: STALE_AFTER,
+        answer_bytes: config.upstream.answer_limit as usize,
+    }
+}
+
+/// The environment of this process.
+pub fn environment() -> BTreeMap<String, String> {
+    std::env::vars().collect()
+}

@@ -1,0 +1,92 @@
+//! The tables. Records are JSON; the columns beside them are what steps compare
+//! and what indexes need. Times are microseconds since the epoch.
+
+use sqlx::sqlite::SqliteConnection;
+
+use super::unavailable;
+use crate::store::StoreError;
+
+/// Raised when the tables change; kept in the file as `user_version`.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+    BEGIN IMMEDIATE;
+    CREATE TABLE plans (
+        id TEXT PRIMARY KEY,
+        service TEXT NOT NULL,
+        proposer TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
+        -- The last moment it counts as open; none once it has ended.
+        open_until INTEGER,
+        -- The end of an operation's lease; none while there is no operation.
+        settle_after INTEGER,
+        json TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX plans_newest ON plans (service, created_at DESC);
+    CREATE INDEX plans_age ON plans (created_at);
+    CREATE INDEX plans_open ON plans (proposer, open_until) WHERE open_until IS NOT NULL;
+    CREATE INDEX plans_unsettled ON plans (settle_after) WHERE settle_after IS NOT NULL;
+
+    CREATE TABLE keys (
+        caller TEXT NOT NULL,
+        request TEXT NOT NULL,
+        claim TEXT NOT NULL,
+        -- The last moment its answer is kept; none while it is open.
+        kept_until INTEGER,
+        settle_after INTEGER,
+        json TEXT NOT NULL,
+        PRIMARY KEY (caller, request)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX keys_lapse ON keys (kept_until) WHERE kept_until IS NOT NULL;
+    CREATE INDEX keys_unsettled ON keys (settle_after) WHERE settle_after IS NOT NULL;
+
+    CREATE TABLE objects (
+        type TEXT NOT NULL,
+        id TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        seq INTEGER NOT NULL UNIQUE,
+        -- None is a tombstone; it stays, so that nothing older comes back.
+        json TEXT,
+        PRIMARY KEY (type, id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE epoch (value TEXT NOT NULL) STRICT;
+    INSERT INTO epoch (value) VALUES (lower(hex(randomblob(16))));
+    CREATE TABLE heartbeats (
+        owner TEXT PRIMARY KEY,
+        checks TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE instances (
+        name TEXT PRIMARY KEY,
+        bundle TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    PRAGMA user_version = 1;
+    COMMIT;
+";
+
+/// Makes the tables in a new file, and refuses a file of another version.
+pub(super) async fn prepare(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let version: i64 = sqlx::query_scalar("PRAGMA user_version")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(unavailable)?;
+    match version {
+        VERSION => Ok(()),
+        0 => {
+            sqlx::raw_sql(TABLES)
+                .execute(connection)
+                .await
+                .map_err(unavailable)?;
+            Ok(())
+        }
+        other => Err(StoreError::Refused {
+            detail: format!(
+                "the file's tables have version `{other}` and this program writes version \
+                 {VERSION}; use the program that made the file, or another file"
+            ),
+        }),
+    }
+}

@@ -1,0 +1,83 @@
+//! Indexes over records in other slots: sorted sets that say where to look. A
+//! hint without its record is skipped; a record without its hint cannot be,
+//! since the hint is written first.
+
+use std::sync::LazyLock;
+
+use redis::{Pipeline, Script};
+
+use super::RedisStore;
+use crate::store::StoreError;
+
+/// Removes hints that have not been written anew since they were read.
+static FORGET: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("forget.lua")));
+
+/// One entry: where to look, and the score it was read with.
+pub(super) struct Hint {
+    pub(super) member: String,
+    pub(super) score: String,
+}
+
+impl RedisStore {
+    /// The oldest entries of `index` with a score below `before`.
+    pub(super) async fn hints(
+        &self,
+        index: &str,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<Hint>, StoreError> {
+        let mut pipe = redis::pipe();
+        pipe.cmd("ZRANGE")
+            .arg(index)
+            .arg("-inf")
+            .arg(format!("({before}"))
+            .arg(("BYSCORE", "LIMIT", 0, limit, "WITHSCORES"));
+        let (flat,): (Vec<String>,) = self.link.pipe(&pipe).await?;
+        Ok(pairs(flat))
+    }
+
+    /// Notes that `member` should be looked at after `score`.
+    pub(super) async fn hint(
+        &self,
+        index: &str,
+        member: &str,
+        score: i64,
+    ) -> Result<(), StoreError> {
+        let mut pipe = redis::pipe();
+        pipe.zadd(index, member, score).ignore();
+        self.link.pipe(&pipe).await
+    }
+
+    /// Removes hints that led nowhere, unless somebody has renewed them.
+    pub(super) async fn forget(&self, index: &str, hints: &[Hint]) -> Result<(), StoreError> {
+        if hints.is_empty() {
+            return Ok(());
+        }
+        let mut script = FORGET.key(index);
+        for hint in hints {
+            script.arg(&hint.member).arg(&hint.score);
+        }
+        self.link.script(&script).await
+    }
+
+    /// The JSON of the records at `keys`, in their order.
+    pub(super) async fn records(&self, keys: &[String]) -> Result<Vec<Option<String>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipe = Pipeline::with_capacity(keys.len());
+        for key in keys {
+            pipe.hget(key, "json");
+        }
+        self.link.pipe(&pipe).await
+    }
+}
+
+fn pairs(flat: Vec<String>) -> Vec<Hint> {
+    let mut found = Vec::with_capacity(flat.len() / 2);
+    let mut rest = flat.into_iter();
+    while let (Some(member), Some(score)) = (rest.next(), rest.next()) {
+        found.push(Hint { member, score });
+    }
+    found
+}

@@ -1,0 +1,286 @@
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::keys::{id, record};
+use super::redis_server::RedisServer;
+use super::registry::swarm;
+use super::{Pair, at, suite, swapped};
+use crate::plans::fixtures::{approved, pending};
+use crate::store::{Claim, Put, RedisConfig, Store, StoreError};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conforms() {
+    let server = RedisServer::up();
+    for (name, check) in suite() {
+        println!("{name}");
+        let config = RedisConfig {
+            prefix: Uuid::new_v4().to_string(),
+            // The suite asks for order, not for speed.
+            timeout: Duration::from_secs(30),
+            ..server.config()
+        };
+        let pair = Pair {
+            one: Store::redis(config.clone()).await.expect("a store"),
+            two: Store::redis(config).await.expect("a store"),
+        };
+        check(pair).await;
+    }
+}
+
+/// Every trait's steps, for what they come to while the server is in trouble.
+async fn try_everything(store: &Store) -> Vec<Result<(), StoreError>> {
+    let record = record(0);
+    vec![
+        store.health.ping().await,
+        store.plans.get(Uuid::new_v4()).await.map(drop),
+        store
+            .plans
+            .insert(&pending(Uuid::new_v4(), at(0)))
+            .await
+            .map(|_| ()),
+        store
+            .keys
+            .claim(&id("alice", "k"), &record, at(0), 10)
+            .await
+            .map(drop),
+        store.registry.put(&swarm("s", 1, "acme")).await.map(drop),
+        store.registry.changes(0, 10).await.map(drop),
+    ]
+}
+
+async fn works(store: &Store) {
+    for result in try_everything(store).await {
+        assert_eq!(result, Ok(()));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_no_error_and_found_later() {
+    let mut server = RedisServer::down();
+    let store = server.store().await;
+    for result in try_everything(&store).await {
+        assert!(
+            matches!(result, Err(StoreError::Unavailable { .. })),
+            "{result:?}"
+        );
+    }
+    server.start(&[]);
+    works(&store).await;
+}
+
+#[tokio::test]
+async fn a_hung_server_is_an_error_in_time_and_used_again() {
+    let server = RedisServer::up();
+    let store = Store::redis(RedisConfig {
+        timeout: Duration::from_millis(100),
+        ..server.config()
+    })
+    .await
+    .expect("a store");
+    works(&store).await;
+    server.hang();
+    for result in try_everything(&store).await {
+        assert_eq!(result, Err(StoreError::TimedOut));
+    }
+    server.resume();
+    let patient = server.store().await;
+    works(&patient).await;
+}
+
+#[tokio::test]
+async fn a_hung_server_takes_no_more_than_its_places() {
+    let server = RedisServer::up();
+    let store = Store::redis(RedisConfig {
+        timeout: Duration::from_millis(100),
+        in_flight: 1,
+        ..server.config()
+    })
+    .await
+    .expect("a store");
+    server.hang();
+    let (first, second) = tokio::join!(store.plans.list("drones", 1), store.registry.head());
+    assert_eq!(first, Err(StoreError::TimedOut));
+    assert_eq!(second, Err(StoreError::Busy));
+}
+
+#[tokio::test]
+async fn a_killed_server_loses_nothing_that_was_answered() {
+    let mut server = RedisServer::up();
+    let store = server.store().await;
+    let plan = approved(Uuid::new_v4(), at(0));
+    swapped(store.plans.insert(&plan).await);
+    let key = record(0);
+    let claimed = store.keys.claim(&id("alice", "k"), &key, at(0), 10).await;
+    assert_eq!(claimed, Ok(Claim::Fresh));
+    server.kill();
+    for result in try_everything(&store).await {
+        assert!(
+            matches!(result, Err(StoreError::Unavailable { .. })),
+            "{result:?}"
+        );
+    }
+    server.start(&[]);
+    assert_eq!(store.plans.get(plan.id).await, Ok(Some(plan)));
+    assert_eq!(store.keys.get(&id("alice", "k")).await, Ok(Some(key)));
+}
+
+#[tokio::test]
+async fn a_reset_connection_costs_one_call_at_most() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    works(&store).await;
+    server.command(&["CLIENT", "KILL", "TYPE", "normal"]).await;
+    // Whether the reset is seen before or during the next call is a race.
+    if let Err(error) = store.health.ping().await {
+        assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    }
+    works(&store).await;
+}
+
+#[tokio::test]
+async fn an_evicting_server_is_refused_at_start_and_reported_later() {
+    let mut evicting = RedisServer::down();
+    evicting.start(&["--maxmemory-policy", "volatile-lru"]);
+    let refused = Store::redis(evicting.config()).await;
+    let Err(StoreError::Refused { detail }) = refused else {
+        panic!("opened");
+    };
+    assert!(detail.contains("`volatile-lru`"), "{detail}");
+    assert!(detail.contains("`noeviction`"), "{detail}");
+
+    let server = RedisServer::up();
+    let store = server.store().await;
+    let set = async |policy| {
+        server
+            .command(&["CONFIG", "SET", "maxmemory-policy", policy])
+            .await
+    };
+    set("allkeys-lfu").await;
+    let ping = store.health.ping().await;
+    assert!(matches!(ping, Err(StoreError::Refused { .. })), "{ping:?}");
+    set("noeviction").await;
+    assert_eq!(store.health.ping().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_and_can_still_let_go() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    let (name, key) = (id("alice", "before"), record(0));
+    let claimed = store.keys.claim(&name, &key, at(0), 10).await;
+    assert_eq!(claimed, Ok(Claim::Fresh));
+    server.command(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    let refused = [
+        store
+            .plans
+            .insert(&pending(Uuid::new_v4(), at(0)))
+            .await
+            .map(|_| ()),
+        store
+            .keys
+            .claim(&id("alice", "k"), &record(0), at(0), 10)
+            .await
+            .map(drop),
+        store.registry.put(&swarm("s", 1, "acme")).await.map(drop),
+    ];
+    for result in refused {
+        let Err(StoreError::Refused { detail }) = &result else {
+            panic!("{result:?}");
+        };
+        assert!(detail.contains("OOM"), "{detail}");
+    }
+    assert_eq!(store.plans.list("drones", 10).await, Ok(vec![]));
+    assert_eq!(store.registry.changes(0, 10).await, Ok(vec![]));
+    swapped(store.keys.release(&name, key.claim).await);
+    server.command(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    works(&store).await;
+}
+
+#[tokio::test]
+async fn a_demoted_server_is_left_and_its_successor_used() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    works(&store).await;
+    // Port 1 answers nobody: a replica without its primary.
+    server.command(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    let ping = store.health.ping().await;
+    assert!(
+        matches!(ping, Err(StoreError::Unavailable { .. })),
+        "{ping:?}"
+    );
+    let plan = pending(Uuid::new_v4(), at(0));
+    let insert = store.plans.insert(&plan).await;
+    assert!(
+        matches!(insert, Err(StoreError::Unavailable { .. })),
+        "{insert:?}"
+    );
+    server.command(&["REPLICAOF", "NO", "ONE"]).await;
+    works(&store).await;
+    assert_eq!(store.plans.get(plan.id).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_flushed_server_shows_it() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    for revision in 1..=3 {
+        let put = store.registry.put(&swarm("s", revision, "acme")).await;
+        assert!(matches!(put, Ok(Put::Applied { .. })), "{put:?}");
+    }
+    let before = store.registry.head().await.expect("a head");
+    server.command(&["FLUSHALL"]).await;
+    let after = store.registry.head().await.expect("a head");
+    assert_eq!((before.seq, after.seq), (3, 0));
+    assert_ne!(before.epoch, after.epoch);
+    // Even when the numbers have caught up.
+    for revision in 1..=4 {
+        let put = store.registry.put(&swarm("s", revision, "acme")).await;
+        assert!(matches!(put, Ok(Put::Applied { .. })), "{put:?}");
+    }
+    let later = store.registry.head().await.expect("a head");
+    assert_eq!(later.epoch, after.epoch);
+    assert_eq!(later.seq, 4);
+}
+
+#[tokio::test]
+async fn forgotten_scripts_are_sent_again() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    works(&store).await;
+    server.command(&["SCRIPT", "FLUSH"]).await;
+    works(&store).await;
+}
+
+#[tokio::test]
+async fn garbage_lives_longer_than_the_record_and_open_keys_for_ever() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    let (name, key) = (id("alice", "k"), record(0));
+    let claimed = store.keys.claim(&name, &key, at(0), 10).await;
+    assert_eq!(claimed, Ok(Claim::Fresh));
+    let lifetime = async || {
+        let key = format!("interlock:{{caller:{}}}:key:{}", name.caller, name.request);
+        match server.command(&["PTTL", &key]).await {
+            redis::Value::Int(milliseconds) => milliseconds,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(lifetime().await, -1);
+    let answered = key.clone().answered(crate::plans::fixtures::answer("{}"));
+    swapped(store.keys.replace(&name, key.claim, &answered).await);
+    let day = 24 * 3600 * 1000;
+    let left = lifetime().await;
+    assert!(left > day && left <= 2 * day, "{left}");
+}
+
+#[tokio::test]
+async fn a_bad_url_is_refused_without_repeating_it() {
+    let refused = Store::redis(RedisConfig::at("http://user:secret@host")).await;
+    let Err(StoreError::Refused { detail }) = refused else {
+        panic!("opened");
+    };
+    assert!(!detail.contains("secret"), "{detail}");
+    let shown = format!("{:?}", RedisConfig::at("redis://user:secret@host"));
+    assert!(!shown.contains("secret"), "{shown}");
+}

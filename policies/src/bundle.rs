@@ -1,0 +1,330 @@
+//! A bundle: everything a decision rests on but the facts.
+//!
+//! Loading is all or nothing: [`Bundle::load`] returns a bundle that passed
+//! every check, or what is wrong with it. A bundle never changes afterwards.
+
+mod cases;
+pub(crate) mod files;
+mod manifest;
+mod parse;
+mod stop_gate;
+mod surface;
+mod unplaced;
+mod validate;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use cedar_policy::{Authorizer, Effect, PolicySet, Request, Schema};
+use cedar_policy_core::ast;
+use cedar_policy_core::extensions::Extensions;
+use interlock_surface::Row;
+
+use crate::decision::{Decision, Fault, Verdict};
+use crate::diagnostics::{Check, Diagnostic, Diagnostics};
+use crate::facts::{ContextFacts, Principal, ResourceFacts};
+use crate::grants::{Directory, GrantsError};
+use crate::index::Index;
+use crate::slice::{self, Action, OBSERVE, Resource, Vocabulary};
+use files::Files;
+use parse::Located;
+
+/// The id of the one guard that covers stops.
+pub const TENANT_GUARD: &str = "guard.tenant";
+
+const TENANT_GUARD_TEXT: &str = include_str!("../bundle/guards/10-tenant.cedar");
+
+/// The built-in bundle: see, stop, and the tenant guard.
+const MINIMAL: [(&str, &str); 5] = [
+    ("bundle.toml", include_str!("../bundle/bundle.toml")),
+    ("guards/10-tenant.cedar", TENANT_GUARD_TEXT),
+    (
+        "permits/10-view.cedar",
+        include_str!("../bundle/permits/10-view.cedar"),
+    ),
+    (
+        "schema/base.cedarschema",
+        include_str!("../bundle/schema/base.cedarschema"),
+    ),
+    (
+        "schema/actions.cedarschema",
+        include_str!("../bundle/schema/actions.cedarschema"),
+    ),
+];
+
+/// A set of policies that passed every check, ready to decide.
+///
+/// Cloning is cheap; a request keeps the bundle it started with.
+#[derive(Debug, Clone)]
+pub struct Bundle(Arc<Loaded>);
+
+#[derive(Debug)]
+struct Loaded {
+    hash: String,
+    schema: Schema,
+    policies: PolicySet,
+    index: Index,
+    vocabulary: Vocabulary,
+    actions: HashMap<String, Action>,
+    directory: Directory,
+    authorizer: Authorizer,
+}
+
+/// What every decision of one request shares.
+struct Asking<'a> {
+    principal: &'a Principal,
+    resource: Resource,
+    kind: &'static str,
+    context: ast::Context,
+}
+
+impl Bundle {
+    /// Loads a bundle from a directory.
+    ///
+    /// # Errors
+    /// Every fault found, with file and line where there is one.
+    pub fn load(directory: &Path) -> Result<Self, Diagnostics> {
+        Self::from_files(&Files::read(directory)?)
+    }
+
+    /// The built-in bundle that stops fall back on when the loaded one comes
+    /// out Broken: who may see may stop, inside their own accounts, and nothing
+    /// else is allowed.
+    ///
+    /// # Errors
+    /// None that a test would not have found: its files are part of the program.
+    pub fn minimal() -> Result<Self, Diagnostics> {
+        let files = MINIMAL.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let files: Files = files.into_iter().collect();
+        let policies = Policies::check(&files).map_err(Diagnostics::group)?;
+        policies.ready(&files, Directory::default())
+    }
+
+    /// Checks the files in order of what rests on what, and reports all faults
+    /// of the first step that has any.
+    pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
+        let policies = Policies::check(files).map_err(Diagnostics::group)?;
+        let directory = directory(files).map_err(Diagnostics::group)?;
+        let located = policies.located.clone();
+        let bundle = policies.ready(files, directory)?;
+        let Loaded {
+            policies, schema, ..
+        } = bundle.0.as_ref();
+        let mut faults = unplaced::check(&bundle, files, &located);
+        faults.extend(cases::run(files, policies, schema));
+        if faults.is_empty() {
+            Ok(bundle)
+        } else {
+            Err(Diagnostics::group(faults))
+        }
+    }
+
+    /// SHA-256 over the names and contents of all files, as lower-case hex.
+    pub fn hash(&self) -> &str {
+        &self.0.hash
+    }
+
+    /// The grants file.
+    pub fn directory(&self) -> &Directory {
+        &self.0.directory
+    }
+
+    /// How many policies the bundle holds.
+    pub fn len(&self) -> usize {
+        self.0.policies.num_of_policies()
+    }
+
+    /// Never: an empty bundle is refused.
+    pub fn is_empty(&self) -> bool {
+        self.0.policies.is_empty()
+    }
+
+    /// May the principal make a call of this row on this resource?
+    ///
+    /// Pure, and in memory. On a denial `observe` is decided on the same facts
+    /// to tell 403 from 404; if that breaks, the whole decision is Broken.
+    pub fn decide(
+        &self,
+        principal: &Principal,
+        row: &'static Row,
+        resource: &ResourceFacts,
+        context: &ContextFacts,
+    ) -> Decision {
+        let Some(action) = row.action else {
+            let fault = Fault::new(format!("row `{}` has no action to decide on", row.name));
+            return Decision::Broken {
+                faults: vec![fault],
+            };
+        };
+        self.decide_action(principal, action, resource, context)
+    }
+
+    /// May the principal know that this object exists?
+    pub fn observe(
+        &self,
+        principal: &Principal,
+        resource: &ResourceFacts,
+        context: &ContextFacts,
+    ) -> Decision {
+        self.decide_action(principal, OBSERVE, resource, context)
+    }
+
+    /// How many policies a decision evaluates, the whole bundle being the most.
+    pub fn evaluated(&self, principal: &Principal, row: &Row, resource: &ResourceFacts) -> usize {
+        let count = || {
+            let kind = principal.kind().as_str();
+            let entity = self.0.resource(resource).ok()?;
+            let found = self
+                .0
+                .index
+                .candidates(kind, row.action?, resource.kind.as_str())?;
+            Some(found.count(&entity.entity))
+        };
+        count().unwrap_or(0)
+    }
+
+    pub(crate) fn decide_action(
+        &self,
+        principal: &Principal,
+        action: &str,
+        resource: &ResourceFacts,
+        context: &ContextFacts,
+    ) -> Decision {
+        match self.0.decide(principal, action, resource, context) {
+            Ok(decision) => decision,
+            Err(faults) => Decision::Broken { faults },
+        }
+    }
+}
+
+impl Loaded {
+    fn decide(
+        &self,
+        principal: &Principal,
+        action: &str,
+        resource: &ResourceFacts,
+        context: &ContextFacts,
+    ) -> Result<Decision, Vec<Fault>> {
+        let asking = Asking {
+            principal,
+            resource: self.resource(resource)?,
+            kind: resource.kind.as_str(),
+            context: self.vocabulary.context(context),
+        };
+        let (effect, reasons) = self.judge(&asking, action)?.outcome()?;
+        if effect == Some(Effect::Permit) {
+            return Ok(Decision::Allow { reasons });
+        }
+        let visible = if action == OBSERVE {
+            false
+        } else {
+            let (seen, _) = self.judge(&asking, OBSERVE)?.outcome()?;
+            seen == Some(Effect::Permit)
+        };
+        Ok(Decision::Deny { reasons, visible })
+    }
+
+    fn resource(&self, facts: &ResourceFacts) -> Result<Resource, Vec<Fault>> {
+        let proposer = facts.proposer.as_ref();
+        let proposer = proposer.map(|proposer| self.directory.proposer(proposer));
+        let resource = self.vocabulary.resource(facts, proposer);
+        resource.map_err(|error| vec![Fault::new(error)])
+    }
+
+    fn judge(&self, asking: &Asking<'_>, name: &str) -> Result<Verdict, Vec<Fault>> {
+        let fault = |error: &dyn std::fmt::Display| vec![Fault::new(error)];
+        let Some(action) = self.actions.get(name) else {
+            return Err(fault(&format!("the schema declares no action `{name}`")));
+        };
+        let principal = asking.principal.prepared();
+        let request = ast::Request::new_with_unknowns(
+            principal.entry.clone(),
+            action.entry.clone(),
+            asking.resource.entry.clone(),
+            Some(asking.context.clone()),
+            Some(self.schema.as_ref()),
+            Extensions::all_available(),
+        );
+        let request = Request::from(request.map_err(|error| fault(&error))?);
+        let slice = slice::slice(&principal.entity, action, &asking.resource);
+        let slice = slice.map_err(|error| fault(&error))?;
+        let kind = principal.kind.as_str();
+        let Some(candidates) = self.index.candidates(kind, name, asking.kind) else {
+            return Ok(Verdict::default());
+        };
+        let resource = &asking.resource.entity;
+        Ok(candidates.judge(&self.authorizer, &request, &slice, resource))
+    }
+}
+
+/// Policies that parse, validate and pass the stop gate.
+struct Policies {
+    schema: Schema,
+    vocabulary: Vocabulary,
+    actions: HashMap<String, Action>,
+    located: Vec<Located>,
+    set: PolicySet,
+}
+
+impl Policies {
+    fn check(files: &Files) -> Result<Self, Vec<Diagnostic>> {
+        manifest::check(files)?;
+        let internal = |error: &dyn std::fmt::Display| vec![Diagnostic::new(Check::Schema, error)];
+        let schema = validate::schema(files)?;
+        let vocabulary = Vocabulary::of(&schema).map_err(|error| internal(&error))?;
+        let actions = slice::actions(&schema).map_err(|error| internal(&error))?;
+        let mut faults = surface::actions(&schema, &actions);
+        faults.extend(surface::shapes(&schema, &vocabulary));
+        some(faults)?;
+        let located = parse::policies(files)?;
+        let set = PolicySet::from_policies(located.iter().map(|l| l.policy.clone()));
+        let set = set.map_err(|error| internal(&error))?;
+        validate::policies(&located, &set, &schema, files)?;
+        some(stop_gate::Gate::new(files, &actions).judge(&located))?;
+        Ok(Self {
+            schema,
+            vocabulary,
+            actions,
+            located,
+            set,
+        })
+    }
+
+    fn ready(self, files: &Files, directory: Directory) -> Result<Bundle, Diagnostics> {
+        let index = Index::build(self.set.policies(), &self.schema);
+        let index = index.map_err(|error| Diagnostic::new(Check::DuplicateId, error))?;
+        Ok(Bundle(Arc::new(Loaded {
+            hash: files.hash(),
+            schema: self.schema,
+            policies: self.set,
+            index,
+            vocabulary: self.vocabulary,
+            actions: self.actions,
+            directory,
+            authorizer: Authorizer::new(),
+        })))
+    }
+}
+
+fn some(faults: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults)
+    }
+}
+
+fn directory(files: &Files) -> Result<Directory, Vec<Diagnostic>> {
+    let text = files.required(files::GRANTS, Check::Grants)?;
+    Directory::parse(text).map_err(|error| {
+        let fault = Diagnostic::new(Check::Grants, &error).file(files::GRANTS);
+        match error {
+            GrantsError::Json { line, column, .. } => vec![fault.position(text, line, column)],
+            GrantsError::Value { value, .. } => vec![fault.at_last(text, &value)],
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Callers, objects and contexts that tests decide about.
+
+use interlock_surface::{ResourceType, Row, row};
+
+use super::super::Bundle;
+use crate::decision::Decision;
+use crate::facts::{
+    ContextFacts, INSTALLATION, Mode, Principal, PrincipalFacts, PrincipalKind, Proposer,
+    ResourceFacts, Role,
+};
+
+pub(crate) const ISSUER: &str = "https://idp.example";
+
+/// A caller of the account `acme` with these roles on it.
+pub(crate) fn caller(kind: PrincipalKind, subject: &str, roles: &[Role]) -> PrincipalFacts {
+    let holds = kind != PrincipalKind::Anonymous;
+    PrincipalFacts {
+        kind,
+        issuer: ISSUER.to_owned(),
+        subject: subject.to_owned(),
+        actor: None,
+        person: None,
+        tenants: holds.then(|| "acme".to_owned()).into_iter().collect(),
+        grants: roles.iter().map(|role| (*role, "acme".to_owned())).collect(),
+        suspended: false,
+    }
+}
+
+pub(crate) fn person(subject: &str, roles: &[Role]) -> PrincipalFacts {
+    caller(PrincipalKind::Person, subject, roles)
+}
+
+/// An object of the account `acme`.
+pub(crate) fn object(kind: ResourceType) -> ResourceFacts {
+    ResourceFacts {
+        kind,
+        id: "one".to_owned(),
+        scopes: vec!["acme".to_owned(), INSTALLATION.to_owned()],
+        proposer: None,
+    }
+}
+
+pub(crate) fn missing(kind: ResourceType) -> ResourceFacts {
+    ResourceFacts {
+        scopes: Vec::new(),
+        ..object(kind)
+    }
+}
+
+pub(crate) fn proposer(subject: &str) -> Proposer {
+    Proposer {
+        issuer: ISSUER.to_owned(),
+        subject: subject.to_owned(),
+        actor: None,
+    }
+}
+
+pub(crate) fn plan(proposer: Proposer) -> ResourceFacts {
+    ResourceFacts {
+        proposer: Some(proposer),
+        ..object(ResourceType::Plan)
+    }
+}
+
+pub(crate) fn enforced() -> ContextFacts {
+    ContextFacts {
+        mode: Mode::Enforced,
+        loopback: false,
+        kind: None,
+        ttl_ms: 0,
+        idempotency_key: true,
+    }
+}
+
+/// The row of an action.
+pub(crate) fn row_of(action: &str) -> &'static Row {
+    let names = interlock_surface::ROWS.iter();
+    let found = names.filter(|row| row.action == Some(action)).next();
+    let found = found.unwrap_or_else(|| panic!("no row has the action {action}"));
+    row(found.name).unwrap()
+}
+
+pub(crate) fn prepared(facts: &PrincipalFacts) -> Principal {
+    Principal::prepare(facts).unwrap()
+}
+
+/// What a decision comes to, in one word and its reasons.
+pub(crate) fn told(decision: &Decision) -> String {
+    let list = |ids: &[cedar_policy::PolicyId]| {
+        let mut ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        ids.sort();
+        ids.join(" ")
+    };
+    let told = match decision {
+        Decision::Allow { reasons } => format!("allow {}", list(reasons)),
+        Decision::Deny { reasons, visible } => {
+            let status = if *visible { "403" } else { "404" };
+            format!("{status} {}", list(reasons))
+        }
+        Decision::Broken { faults } => {
+            let policies = faults.iter().filter_map(|fault| fault.policy.clone());
+            format!("broken {}", list(&policies.collect::<Vec<_>>()))
+        }
+    };
+    told.trim_end().to_owned()
+}
+
+/// Decides and tells.
+pub(crate) fn ask(
+    bundle: &Bundle,
+    facts: &PrincipalFacts,
+    action: &str,
+    resource: &ResourceFacts,
+    context: &ContextFacts,
+) -> String {
+    told(&bundle.decide_action(&prepared(facts), action, resource, context))
+}

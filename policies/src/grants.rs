@@ -1,0 +1,280 @@
+//! The grants file: who is whom, and who holds what where.
+//!
+//! Its form is documented in `policies/README.md`; `policies/examples/grants.json`
+//! is an example that a test reads. Rights are looked up by the exact identity;
+//! persons and suspensions by the canonical one, so that another spelling gains
+//! nothing and escapes nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use interlock_surface::ids::is_id;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::facts::{self, Proposer, Role};
+use crate::identity;
+
+/// The id of a person in the grants file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PersonId(String);
+
+impl PersonId {
+    /// The id as written in the file.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PersonId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What the grants file says about one identity.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The person it belongs to.
+    pub person: Option<PersonId>,
+    /// The person it acts for, being an identity of its own.
+    pub acts_for: Option<PersonId>,
+    /// The accounts it belongs to.
+    pub tenants: Vec<String>,
+    /// Its roles by scope.
+    pub grants: Vec<(Role, String)>,
+    /// Whether it, or the person it belongs to, is suspended.
+    pub suspended: bool,
+}
+
+/// The grants file, looked up by identity.
+#[derive(Debug, Default)]
+pub struct Directory {
+    // Rights by exact identity.
+    rights: HashMap<String, Rights>,
+    // Who an identity belongs to or acts for, by canonical identity.
+    owners: HashMap<String, Owner>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Rights {
+    tenants: Vec<String>,
+    grants: Vec<(Role, String)>,
+}
+
+#[derive(Debug, Clone)]
+struct Owner {
+    person: Option<PersonId>,
+    acts_for: Option<PersonId>,
+    suspended: bool,
+}
+
+/// What is wrong with a grants file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum GrantsError {
+    #[error("{message}")]
+    Json {
+        message: String,
+        line: usize,
+        column: usize,
+    },
+    /// A value that is not what its field takes; `value` is as written.
+    #[error("{what}")]
+    Value { what: String, value: String },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    people: Vec<Person>,
+    identities: Vec<Identity>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Person {
+    id: String,
+    identities: Vec<Key>,
+    #[serde(default)]
+    tenants: Vec<String>,
+    #[serde(default)]
+    grants: Vec<Grant>,
+    #[serde(default)]
+    suspended: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Identity {
+    issuer: String,
+    subject: String,
+    #[serde(rename = "actsFor")]
+    acts_for: Option<String>,
+    #[serde(default)]
+    tenants: Vec<String>,
+    #[serde(default)]
+    grants: Vec<Grant>,
+    #[serde(default)]
+    suspended: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Key {
+    issuer: String,
+    subject: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Grant {
+    role: Role,
+    scope: String,
+}
+
+impl Directory {
+    /// Reads a grants file.
+    pub(crate) fn parse(text: &str) -> Result<Self, GrantsError> {
+        let file: File = serde_json::from_str(text).map_err(|error| GrantsError::Json {
+            message: error.to_string(),
+            line: error.line(),
+            column: error.column(),
+        })?;
+        if file.format != 1 {
+            let what = format!("`format` is {}, and only 1 is known", file.format);
+            return Err(value(what, "format"));
+        }
+        let mut directory = Self::default();
+        let mut ids = HashSet::new();
+        for person in &file.people {
+            check_id("person id", &person.id)?;
+            if !ids.insert(person.id.as_str()) {
+                let what = format!("person `{}` is listed twice", person.id);
+                return Err(value(what, &person.id));
+            }
+            directory.add_person(person)?;
+        }
+        for identity in &file.identities {
+            if let Some(person) = &identity.acts_for
+                && !ids.contains(person.as_str())
+            {
+                let what = format!("`actsFor` names `{person}`, who is not in `people`");
+                return Err(value(what, person));
+            }
+            directory.add_identity(identity)?;
+        }
+        Ok(directory)
+    }
+
+    /// What the file says about an identity; nothing when it is not listed.
+    pub fn entry(&self, issuer: &str, subject: &str) -> Entry {
+        let rights = self.rights.get(&identity::exact(issuer, subject));
+        let rights = rights.cloned().unwrap_or_default();
+        let owner = self.owner(issuer, subject);
+        Entry {
+            person: owner.and_then(|owner| owner.person.clone()),
+            acts_for: owner.and_then(|owner| owner.acts_for.clone()),
+            tenants: rights.tenants,
+            grants: rights.grants,
+            suspended: owner.is_some_and(|owner| owner.suspended),
+        }
+    }
+
+    /// The canonical identities a proposal counts as coming from, and those of
+    /// the persons its proposer acts for.
+    pub(crate) fn proposer(&self, proposer: &Proposer) -> (HashSet<String>, HashSet<String>) {
+        let Proposer {
+            issuer,
+            subject,
+            actor,
+        } = proposer;
+        let mut identities = HashSet::new();
+        let mut acts_for = HashSet::new();
+        for subject in std::iter::once(subject).chain(actor) {
+            let owner = self.owner(issuer, subject);
+            let person = owner.and_then(|owner| owner.person.as_ref());
+            identities.extend(facts::identities(issuer, subject, None, person));
+            let person = owner.and_then(|owner| owner.acts_for.as_ref());
+            acts_for.extend(person.map(|person| identity::alias(person.as_str())));
+        }
+        (identities, acts_for)
+    }
+
+    fn owner(&self, issuer: &str, subject: &str) -> Option<&Owner> {
+        self.owners.get(&identity::canonical(issuer, subject))
+    }
+
+    fn add_person(&mut self, person: &Person) -> Result<(), GrantsError> {
+        let rights = rights(&person.tenants, &person.grants)?;
+        let owner = Owner {
+            person: Some(PersonId(person.id.clone())),
+            acts_for: None,
+            suspended: person.suspended,
+        };
+        for key in &person.identities {
+            self.add(&key.issuer, &key.subject, rights.clone(), owner.clone())?;
+        }
+        Ok(())
+    }
+
+    fn add_identity(&mut self, identity: &Identity) -> Result<(), GrantsError> {
+        let rights = rights(&identity.tenants, &identity.grants)?;
+        let owner = Owner {
+            person: None,
+            acts_for: identity.acts_for.clone().map(PersonId),
+            suspended: identity.suspended,
+        };
+        self.add(&identity.issuer, &identity.subject, rights, owner)
+    }
+
+    fn add(
+        &mut self,
+        issuer: &str,
+        subject: &str,
+        rights: Rights,
+        owner: Owner,
+    ) -> Result<(), GrantsError> {
+        facts::check_issuer(issuer).map_err(|error| value(error.to_string(), issuer))?;
+        facts::check_subject(subject).map_err(|error| value(error.to_string(), subject))?;
+        let canonical = identity::canonical(issuer, subject);
+        if self.owners.insert(canonical, owner).is_some() {
+            let what = format!("identity `{subject}` of `{issuer}` is listed twice");
+            return Err(value(what, subject));
+        }
+        self.rights.insert(identity::exact(issuer, subject), rights);
+        Ok(())
+    }
+}
+
+fn rights(tenants: &[String], grants: &[Grant]) -> Result<Rights, GrantsError> {
+    for scope in tenants
+        .iter()
+        .chain(grants.iter().map(|grant| &grant.scope))
+    {
+        check_id("scope id", scope)?;
+    }
+    let grants = grants.iter().map(|grant| (grant.role, grant.scope.clone()));
+    Ok(Rights {
+        tenants: tenants.to_vec(),
+        grants: grants.collect(),
+    })
+}
+
+fn check_id(what: &str, id: &str) -> Result<(), GrantsError> {
+    if is_id(id) {
+        return Ok(());
+    }
+    let rule = "1 to 64 of A-Z a-z 0-9 . _ : -, first a letter or digit";
+    Err(value(format!("{what} `{id}` is not {rule}"), id))
+}
+
+fn value(what: String, value: &str) -> GrantsError {
+    GrantsError::Value {
+        what,
+        value: value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

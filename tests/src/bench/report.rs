@@ -1,0 +1,206 @@
+//! The report, as Markdown.
+
+use std::time::Duration;
+
+use crate::bench::Effort;
+use crate::bench::caller::Way;
+use crate::bench::counted::Counted;
+use crate::bench::dispatch::Flights;
+use crate::bench::load::Measured;
+use crate::bench::machine;
+use crate::bench::stage::Stage;
+
+/// A report that grows section by section.
+#[derive(Debug)]
+pub(super) struct Report {
+    text: String,
+}
+
+impl Report {
+    pub(super) fn new(effort: Effort) -> Report {
+        let Effort { rounds, seconds } = effort;
+        let date = jiff::Timestamp::now().strftime("%Y-%m-%d");
+        let nginx = machine::version("/usr/sbin/nginx", "-v");
+        let text = format!(
+            "# Benchmarks\n\n\
+             Written by `cargo xtask bench --rounds {rounds} --seconds {seconds} --write` on {date}: \
+             {}, {}, release build, everything on loopback.\n\n\
+             The figure to trust is CPU per request: user and system time of the proxy's process \
+             from `/proc/PID/stat`, divided by the requests it answered. Requests per second and \
+             latency swing with the neighbors. Ratios are to nginx as a plain proxy in the same \
+             round. Load comes from wrk with one thread and 64 connections; the upstream verifies \
+             the grant of every request.\n",
+            machine::describe(),
+            nginx.trim_start_matches("nginx version: "),
+        );
+        Report { text }
+    }
+
+    pub(super) fn counted(&mut self, counted: Counted) {
+        let Counted {
+            sent,
+            decided,
+            verified,
+        } = counted;
+        self.section("One decision per request");
+        self.line(&format!(
+            "{sent} requests sent, {decided} decisions counted by the gateway, {verified} grants \
+             verified by the upstream. The bench fails when these differ."
+        ));
+    }
+
+    pub(super) fn reads(&mut self, rounds: &[Vec<Measured>]) {
+        self.section("Proxied, authenticated, authorized read");
+        self.rounds(rounds);
+        let ratio = ratio(rounds, 1);
+        self.goal(
+            "every decision evaluated: at most 2.0, aim 1.75",
+            ratio,
+            2.0,
+        );
+    }
+
+    pub(super) fn writes(&mut self, rounds: &[Vec<Measured>]) {
+        self.section("Write with an idempotency key");
+        self.rounds(rounds);
+        let ratio = ratio(rounds, 2);
+        self.goal(
+            "on Redis: at most 2.5; its own CPU is not counted",
+            ratio,
+            2.5,
+        );
+    }
+
+    pub(super) fn callers(&mut self, ways: &[Way]) {
+        self.section("One caller alone");
+        self.line("| way | p50 us | p99 us | added p50 us | added p99 us |");
+        self.line("|---|---|---|---|---|");
+        let direct = &ways[0];
+        for way in ways {
+            let cells = [50, 99].map(|percent| way.percentile_us(percent));
+            let added =
+                [50, 99].map(|percent| way.percentile_us(percent) - direct.percentile_us(percent));
+            self.line(&format!(
+                "| {} | {:.0} | {:.0} | {:.0} | {:.0} |",
+                way.name, cells[0], cells[1], added[0], added[1]
+            ));
+        }
+        let added = |percent| ways[2].percentile_us(percent) - direct.percentile_us(percent);
+        self.line("");
+        self.goal("added p50 in us: at most 100", added(50), 100.0);
+        self.goal("added p99 in us: at most 500", added(99), 500.0);
+    }
+
+    pub(super) fn memory(&mut self, stage: &Stage) {
+        self.section("Memory after the load");
+        let mebibytes = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
+        self.line(&format!(
+            "Resident: gateway on the embedded store {:.0} MiB, gateway on Redis {:.0} MiB, \
+             nginx {:.0} MiB.",
+            mebibytes(stage.embedded.process.resident_bytes()),
+            mebibytes(stage.redis.process.resident_bytes()),
+            mebibytes(stage.nginx.process.resident_bytes()),
+        ));
+    }
+
+    pub(super) fn dispatches(&mut self, flights: &[Flights]) {
+        self.section("Plan, from proposal to flight");
+        self.line(
+            "Through the gateway, the drone service and the simulator's link, one at a time: \
+             median / longest in ms.",
+        );
+        self.line("");
+        self.line("| store | propose | approve | dispatch |");
+        self.line("|---|---|---|---|");
+        for flight in flights {
+            let cells = [&flight.propose, &flight.approve, &flight.dispatch];
+            let [propose, approve, dispatch] = cells.map(|times| median_and_longest(times));
+            self.line(&format!(
+                "| {} | {propose} | {approve} | {dispatch} |",
+                flight.store
+            ));
+        }
+    }
+
+    pub(super) fn registry(&mut self, (objects, bytes): (u32, f64)) {
+        self.section("Registry");
+        self.goal(
+            &format!("bytes of memory per object at {objects} objects: at most 120"),
+            bytes,
+            120.0,
+        );
+    }
+
+    pub(super) fn decisions(&mut self, table: &str) {
+        self.section("Decision");
+        self.line("From `cargo run --release -p interlock-policies --example decision_cost`:");
+        self.line("");
+        self.line("```text");
+        self.line(table.trim_end());
+        self.line("```");
+    }
+
+    pub(super) fn text(self) -> String {
+        self.text
+    }
+
+    /// One line per proxy and round, then the ratio of the medians.
+    fn rounds(&mut self, rounds: &[Vec<Measured>]) {
+        self.line(
+            "| round | proxy | requests/s | CPU us/request | ratio | p50 / p99 ms | decisions |",
+        );
+        self.line("|---|---|---|---|---|---|---|");
+        for (number, round) in rounds.iter().enumerate() {
+            let base = round[0].cpu_us_per_request();
+            for measured in round {
+                let seen = measured.seen;
+                let cpu = measured.cpu_us_per_request();
+                let decisions = measured
+                    .decisions
+                    .map_or("".to_owned(), |it| it.to_string());
+                self.line(&format!(
+                    "| {} | {} | {:.0} | {cpu:.1} | {:.2} | {:.2} / {:.2} | {decisions} |",
+                    number + 1,
+                    measured.proxy,
+                    seen.requests as f64 / seen.seconds,
+                    cpu / base,
+                    seen.p50_ms,
+                    seen.p99_ms,
+                ));
+            }
+        }
+        self.line("");
+    }
+
+    fn section(&mut self, title: &str) {
+        self.text += &format!("\n## {title}\n\n");
+    }
+
+    fn goal(&mut self, goal: &str, figure: f64, limit: f64) {
+        let verdict = if figure <= limit { "met" } else { "**missed**" };
+        self.line(&format!("- {goal}. Measured: {figure:.2}, {verdict}."));
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text += line;
+        self.text += "\n";
+    }
+}
+
+/// The median over the rounds of CPU per request of a proxy to that of the
+/// first one in the same round.
+fn ratio(rounds: &[Vec<Measured>], proxy: usize) -> f64 {
+    let mut ratios: Vec<f64> = rounds
+        .iter()
+        .map(|round| round[proxy].cpu_us_per_request() / round[0].cpu_us_per_request())
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
+}
+
+fn median_and_longest(times: &[Duration]) -> String {
+    let mut times: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
+    times.sort_by(f64::total_cmp);
+    let last = times.len() - 1;
+    format!("{:.1} / {:.1}", times[last / 2], times[last])
+}

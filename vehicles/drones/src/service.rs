@@ -1,0 +1,177 @@
+//! The service: one swarm, what it was asked, and what it does.
+//!
+//! Motion is checked, written down, and only then sent; a stop is sent first and written down
+//! after. Nothing is sent twice, and nothing is said that is not known.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use interlock_guard::Clock;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::contract::state::SwarmState;
+use crate::crash::CrashAt;
+use crate::epoch::StopEpoch;
+use crate::limits::Limits;
+use crate::link::SwarmLink;
+use crate::missions::{Missions, Slot};
+use crate::operations::{Effect, KEEP_MISSIONS, Legacy, Operations};
+
+mod handlers;
+pub mod problem;
+pub mod router;
+mod settle;
+mod start;
+mod stop;
+
+#[cfg(test)]
+mod tests;
+
+/// How long the disk has for a new attempt after one that failed.
+const RECORD_AGAIN: Duration = Duration::from_millis(200);
+
+/// How long a life that ends waits for what it has begun.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// How many stops are remembered by their operation.
+const KEEP_STOPS: usize = 1024;
+
+/// One swarm and everything known about it.
+pub struct Service {
+    limits: Limits,
+    link: Arc<dyn SwarmLink>,
+    clock: Arc<dyn Clock>,
+    operations: Operations,
+    missions: Missions,
+    epoch: Arc<StopEpoch>,
+    crash_at: CrashAt,
+    /// Starts whose outcome is not known, each with the last connection it may have been sent on.
+    unsettled: Mutex<BTreeMap<Uuid, u64>>,
+    /// One settles at a time.
+    settling: tokio::sync::Mutex<()>,
+    /// The last stops, by their operation, oldest first.
+    stops: Mutex<Vec<(Uuid, Effect)>>,
+}
+
+impl Service {
+    /// Goes on from what the last life left. After one that broke off while something flew, or
+    /// may have flown, the stop epoch is raised: who planned motion before cannot know what
+    /// happened since.
+    #[must_use]
+    pub fn new(
+        limits: Limits,
+        link: Arc<dyn SwarmLink>,
+        clock: Arc<dyn Clock>,
+        (operations, legacy): (Operations, Legacy),
+        crash_at: CrashAt,
+    ) -> Arc<Self> {
+        let epoch = StopEpoch::new(legacy.stops);
+        let missions = Missions::new(legacy.missions, usize_of(KEEP_MISSIONS));
+        let may_fly = missions.slot() != Slot::Free || !legacy.unsettled.is_empty();
+        if !legacy.clean && may_fly {
+            let raised = epoch.raise(clock.now());
+            tracing::warn!(
+                epoch = raised,
+                "the last run broke off with a mission in the air"
+            );
+        }
+        let unsettled = legacy.unsettled.into_iter().map(|id| (id, 0)).collect();
+        Arc::new(Self {
+            limits,
+            link,
+            clock,
+            operations,
+            missions,
+            epoch: Arc::new(epoch),
+            crash_at,
+            unsettled: Mutex::new(unsettled),
+            settling: tokio::sync::Mutex::new(()),
+            stops: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Follows the swarm's reports: notices how missions end, and settles what is unclear. Runs
+    /// until the link is dropped.
+    pub async fn watch(&self, mut states: watch::Receiver<Arc<SwarmState>>) {
+        while states.changed().await.is_ok() {
+            let Some((connection, state)) = self.reported() else {
+                continue;
+            };
+            self.missions.observe(&state, connection, self.clock.now());
+            if let Err(error) = self.settle_all().await {
+                tracing::warn!("an operation cannot be settled yet: {error}");
+            }
+        }
+    }
+
+    /// Writes down stops and ends of missions, again and again until it succeeds. Runs for ever.
+    pub async fn record(&self) {
+        loop {
+            tokio::select! {
+                _ = self.epoch.unrecorded() => {}
+                () = self.missions.changed() => {}
+            }
+            while let Err(error) = self.record_once().await {
+                tracing::warn!("stops are not recorded yet: {error}");
+                tokio::time::sleep(RECORD_AGAIN).await;
+            }
+        }
+    }
+
+    async fn record_once(&self) -> Result<(), crate::database::DatabaseError> {
+        let stops = self.epoch.current();
+        let ended = self.missions.unrecorded();
+        self.operations.record(stops, &ended).await?;
+        self.epoch.mark_recorded(stops.epoch);
+        self.missions.mark_recorded(&ended);
+        Ok(())
+    }
+
+    /// Ends this life in order: waits for what has begun, records, closes the file.
+    ///
+    /// # Errors
+    /// When not everything could be recorded; the next life then takes this one for broken off.
+    pub async fn close(&self) -> Result<(), crate::database::DatabaseError> {
+        let drained = tokio::time::timeout(DRAIN, self.operations.all_ended()).await;
+        if drained.is_err() {
+            tracing::warn!("ending with operations in flight; they will be settled");
+        }
+        self.record_once().await?;
+        self.operations.close(drained.is_ok()).await
+    }
+
+    /// What the swarm reports now and over which connection, if it reports.
+    fn reported(&self) -> Option<(u64, Arc<SwarmState>)> {
+        let before = self.link.connection();
+        let state = self.link.state();
+        let live = state.bridge.is_live() && self.link.connection() == before;
+        live.then_some((before, state))
+    }
+
+    fn unsettled(&self) -> MutexGuard<'_, BTreeMap<Uuid, u64>> {
+        self.unsettled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_stop(&self, operation: Option<Uuid>, effect: Effect) {
+        let Some(operation) = operation else { return };
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        if stops.len() >= KEEP_STOPS {
+            stops.remove(0);
+        }
+        stops.push((operation, effect));
+    }
+
+    fn stop_effect(&self, operation: Uuid) -> Option<Effect> {
+        let stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = stops.iter().rev().find(|(id, _)| *id == operation);
+        noted.map(|(_, effect)| *effect)
+    }
+}
+
+fn usize_of(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,145 @@
+//! Settling: what became of an operation, said once and for ever.
+
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Service;
+use crate::database::DatabaseError;
+use crate::operations::{Answer, Effect, Standing};
+
+/// The answer to a settle.
+#[derive(Debug, Serialize)]
+pub(super) struct Settled {
+    state: State,
+    effect: Effect,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<SettledAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Done,
+    Running,
+    Tombstoned,
+}
+
+#[derive(Debug, Serialize)]
+struct SettledAnswer {
+    status: u16,
+    body: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<String>,
+}
+
+impl Service {
+    /// What became of `operation`. One never seen is refused for ever by this very call.
+    pub(super) async fn settle(&self, operation: Uuid) -> Result<Settled, DatabaseError> {
+        if let Some(effect) = self.stop_effect(operation) {
+            let state = match effect {
+                Effect::Done => State::Done,
+                Effect::Maybe => State::Running,
+                Effect::None => State::Tombstoned,
+            };
+            let detail = Some("a stop, as this process remembers it");
+            return Ok(Settled::of(state, effect, None, detail));
+        }
+        let mut standing = self.operations.settle(operation, self.clock.now()).await?;
+        if standing == Standing::Unsettled {
+            self.settle_all().await?;
+            let record = self.operations.find(operation).await?;
+            standing = record.map_or(standing, |record| record.standing);
+        }
+        Ok(match standing {
+            Standing::Done(answer) => Settled::of(State::Done, Effect::Done, Some(answer), None),
+            Standing::Tombstoned(answer) => {
+                Settled::of(State::Tombstoned, Effect::None, answer, None)
+            }
+            Standing::Running => {
+                let detail = Some("this process is at it");
+                Settled::of(State::Running, Effect::Maybe, None, detail)
+            }
+            Standing::Unsettled => {
+                // What was sent on the present connection may still be on its way there.
+                if self.sent_on_this_connection(operation) {
+                    self.link.reconnect();
+                }
+                let detail = Some("begun earlier; the swarm must report before it can be settled");
+                Settled::of(State::Running, Effect::Maybe, None, detail)
+            }
+        })
+    }
+
+    /// Settles every unclear start that the swarm's own list of missions can decide.
+    pub(super) async fn settle_all(&self) -> Result<(), DatabaseError> {
+        if self.unsettled().is_empty() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.settling.lock().await;
+        let Some((connection, state)) = self.reported() else {
+            return Ok(());
+        };
+        let decidable: Vec<Uuid> = {
+            let unsettled = self.unsettled();
+            let earlier = unsettled
+                .iter()
+                .filter(|(_, sent_on)| **sent_on < connection);
+            earlier.map(|(id, _)| *id).collect()
+        };
+        for id in decidable {
+            self.settle_by(id, state.known_missions.contains(&id))
+                .await?;
+            self.missions.observe(&state, connection, self.clock.now());
+        }
+        Ok(())
+    }
+
+    /// INVARIANT: a connection newer than the one a start was sent on has fenced that one before
+    /// this report was made. So a mission the report does not know is never flown.
+    async fn settle_by(&self, id: Uuid, known: bool) -> Result<(), DatabaseError> {
+        let now = self.clock.now();
+        if known {
+            if let Some(mission) = self.operations.begun_mission(id).await? {
+                self.operations.finish_done(&mission, now).await?;
+                if self.missions.get(id).is_none() {
+                    self.missions.insert(mission, u64::MAX, 0, now);
+                }
+            }
+        } else {
+            self.operations.finish_refused(id, None, now).await?;
+        }
+        tracing::info!(operation = %id, flown = known, "an unclear start is settled");
+        self.unsettled().remove(&id);
+        Ok(())
+    }
+
+    fn sent_on_this_connection(&self, id: Uuid) -> bool {
+        let sent_on = self.unsettled().get(&id).copied();
+        sent_on.is_some_and(|sent_on| sent_on >= self.link.connection())
+    }
+}
+
+impl Settled {
+    fn of(
+        state: State,
+        effect: Effect,
+        answer: Option<Answer>,
+        detail: Option<&'static str>,
+    ) -> Self {
+        let answer = answer.map(|answer| SettledAnswer {
+            status: answer.status,
+            // Written by this service; if it is unreadable the rest still counts.
+            body: serde_json::from_str(&answer.body).unwrap_or(Value::Null),
+            location: answer.location,
+        });
+        Self {
+            state,
+            effect,
+            answer,
+            detail,
+        }
+    }
+}

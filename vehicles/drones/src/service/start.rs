@@ -1,0 +1,287 @@
+//! Starting a mission: checked, written down, then sent, once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use interlock_guard::{Clock, body_digest};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::Service;
+use super::problem::Problem;
+use crate::contract::state::SwarmState;
+use crate::contract::{Mission, MissionRequest};
+use crate::crash::{CrashAt, CrashPoint};
+use crate::database::DatabaseError;
+use crate::epoch::{StopEpoch, Stops};
+use crate::fence::Fence;
+use crate::link::{LinkMission, LinkOutcome, StartGate};
+use crate::missions::{Missions, Slot};
+use crate::operations::{Answer, Begun, Record, Standing};
+use crate::preview::{Previewed, preview};
+
+/// The longest wait for the swarm's answer to a start.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is left of the caller's time for the answer to travel.
+const MARGIN: Duration = Duration::from_millis(250);
+
+/// A granted start.
+#[derive(Debug)]
+pub(super) struct Ask {
+    /// The operation, and the mission's id.
+    pub(super) operation: Uuid,
+    /// The mission request.
+    pub(super) body: Bytes,
+    /// When the caller asked.
+    pub(super) asked_at: Timestamp,
+    /// When the caller stops waiting.
+    pub(super) deadline: Timestamp,
+    /// What a person approved; none: started directly.
+    pub(super) fence: Option<Fence>,
+}
+
+impl Service {
+    /// Starts a mission at most once, or says why not.
+    pub(super) async fn start(&self, ask: &Ask) -> Result<Answer, Problem> {
+        let digest = body_digest(&ask.body);
+        let earlier = self
+            .operations
+            .find(ask.operation)
+            .await
+            .map_err(not_durable)?;
+        if let Some(record) = earlier {
+            return replay(record, &digest);
+        }
+        let request = self.limits.read_mission(&ask.body)?;
+        let stops = self.epoch.current();
+        self.check_age(ask, stops)?;
+        let slot = self.take_slot(ask.operation).await?;
+        let (state, fresh) = self.check_swarm(ask, &request, stops)?;
+        let mission = Mission::started(ask.operation, &request, self.clock.now());
+        let answer = started(&mission)?;
+        self.crash_at.reached(CrashPoint::BeforeBegin);
+        let begun = self
+            .operations
+            .begin(ask.operation, &digest, &answer, mission.created_at_utc)
+            .await;
+        let running = match begun {
+            Ok(Begun::Fresh(running)) => running,
+            Ok(Begun::Existing(record)) => return replay(record, &digest),
+            Err(error) => {
+                // It may be on disk all the same, so it has to be settled; nothing was sent.
+                self.unsettled().insert(ask.operation, 0);
+                return Err(not_durable(error));
+            }
+        };
+        self.crash_at.reached(CrashPoint::AfterBegin);
+        let starts = fresh
+            .fence
+            .starts
+            .iter()
+            .map(|start| start.point())
+            .collect();
+        let link_mission = LinkMission::new(ask.operation, &request, starts);
+        drop(state);
+        let sent = self.send(ask, &link_mission, stops).await;
+        let result = match sent {
+            Ok(()) => self.finish_done(mission, stops).await.map(|()| answer),
+            Err(problem) => Err(self.finish_failed(ask.operation, problem).await),
+        };
+        drop(slot);
+        drop(running);
+        self.crash_at.reached(CrashPoint::AfterFinish);
+        result
+    }
+
+    /// Motion asked before a stop, or too late for whoever asked, is not made.
+    fn check_age(&self, ask: &Ask, stops: Stops) -> Result<(), Problem> {
+        if stops.after(ask.asked_at) {
+            let detail = "the swarm was stopped after this was asked";
+            return Err(Problem::StoppedSince(detail.to_owned()));
+        }
+        if self.clock.now() >= ask.deadline {
+            return Err(Problem::TooLate);
+        }
+        Ok(())
+    }
+
+    /// One start at a time, none while a mission flies or an earlier start is unclear.
+    async fn take_slot(&self, operation: Uuid) -> Result<SlotHeld<'_>, Problem> {
+        self.settle_all().await.map_err(not_durable)?;
+        let taken = |slot: Slot| match slot.mission() {
+            Some(id) => Problem::MissionActive(id),
+            None => Problem::Unsettled,
+        };
+        self.missions.reserve(operation).map_err(taken)?;
+        let held = SlotHeld {
+            missions: &self.missions,
+            operation,
+        };
+        // INVARIANT: whoever settles an earlier start as flying puts it into the slot first and
+        // takes it off the unsettled ones after. So what is looked at in the other order here
+        // cannot slip through.
+        if !self.unsettled().is_empty() {
+            return Err(Problem::Unsettled);
+        }
+        match self.missions.slot() {
+            Slot::Starting(id) if id == operation => Ok(held),
+            other => Err(taken(other)),
+        }
+    }
+
+    /// Plans again on what the swarm reports now.
+    fn check_swarm(
+        &self,
+        ask: &Ask,
+        request: &MissionRequest,
+        stops: Stops,
+    ) -> Result<(Arc<SwarmState>, Previewed), Problem> {
+        let state = self.link.state();
+        if let Some(flown) = state.mission.filter(|mission| !mission.complete) {
+            return Err(Problem::MissionActive(flown.id));
+        }
+        let now = self.clock.now();
+        let fresh = preview(request, &state, stops.epoch, now);
+        match &ask.fence {
+            Some(fence) => fence.compare(&fresh, &state, now)?,
+            None => fresh.check_direct(&state, now)?,
+        }
+        Ok((state, fresh))
+    }
+
+    async fn send(&self, ask: &Ask, mission: &LinkMission, stops: Stops) -> Result<(), Problem> {
+        let left = ask.deadline.duration_since(self.clock.now());
+        let left = Duration::try_from(left).unwrap_or_default();
+        let patience = left.saturating_sub(MARGIN).min(PATIENCE);
+        let gate = Gate {
+            epoch: Arc::clone(&self.epoch),
+            seen: stops.epoch,
+            clock: Arc::clone(&self.clock),
+            deadline: ask.deadline,
+            crash_at: self.crash_at,
+        };
+        let outcome = self
+            .link
+            .start_through(mission, Arc::new(gate), patience)
+            .await;
+        self.crash_at.reached(CrashPoint::AfterAck);
+        match outcome {
+            LinkOutcome::Acknowledged { .. } => Ok(()),
+            LinkOutcome::Refused { reason, .. } => Err(Problem::SwarmRefused(reason)),
+            LinkOutcome::Unknown { reason } => Err(Problem::Unknown(format!(
+                "the start was sent: {reason}; settle the operation before anything else"
+            ))),
+            LinkOutcome::NotSent { reason } => {
+                if self.epoch.current().epoch != stops.epoch {
+                    let detail = "the swarm was stopped while this start was on its way";
+                    return Err(Problem::StoppedSince(detail.to_owned()));
+                }
+                self.check_age(ask, stops)?;
+                Err(Problem::Unavailable(format!("nothing was sent: {reason}")))
+            }
+        }
+    }
+
+    /// The swarm flies it. If that cannot be written down it is true all the same, and is settled.
+    async fn finish_done(&self, mission: Mission, stops: Stops) -> Result<(), Problem> {
+        self.crash_at.reached(CrashPoint::BeforeFinish);
+        let now = self.clock.now();
+        if let Err(error) = self.operations.finish_done(&mission, now).await {
+            tracing::error!(operation = %mission.id, "a start is not recorded yet: {error}");
+            self.unsettled().insert(mission.id, 0);
+        }
+        self.missions
+            .insert(mission, stops.epoch, self.link.connection(), now);
+        Ok(())
+    }
+
+    /// It does not fly, or nobody knows; then the link is made anew, which fences what is still
+    /// on its way, and the swarm's own list decides.
+    async fn finish_failed(&self, operation: Uuid, problem: Problem) -> Problem {
+        self.crash_at.reached(CrashPoint::BeforeFinish);
+        if matches!(problem, Problem::Unknown(_)) {
+            self.unsettled().insert(operation, self.link.connection());
+            self.link.reconnect();
+            return problem;
+        }
+        let answer = problem.answer();
+        let now = self.clock.now();
+        let finished = self
+            .operations
+            .finish_refused(operation, Some(&answer), now)
+            .await;
+        if let Err(error) = finished {
+            tracing::error!(%operation, "a refused start is not recorded yet: {error}");
+            self.unsettled().insert(operation, 0);
+        }
+        problem
+    }
+}
+
+/// Stands at the wire, where a start and a stop meet.
+struct Gate {
+    epoch: Arc<StopEpoch>,
+    seen: u64,
+    clock: Arc<dyn Clock>,
+    deadline: Timestamp,
+    crash_at: CrashAt,
+}
+
+impl StartGate for Gate {
+    /// SAFETY-STOP: a stop raises the epoch before it is sent. So either this start sees it and
+    /// is not sent, or the stop goes onto the same wire after it.
+    fn wanted(&self) -> bool {
+        self.crash_at.reached(CrashPoint::BeforeLinkSend);
+        self.epoch.current().epoch == self.seen && self.clock.now() < self.deadline
+    }
+
+    fn written(&self) {
+        self.crash_at.reached(CrashPoint::AfterLinkSend);
+    }
+}
+
+/// The slot, given back when the start is over; a mission that flies has replaced it by then.
+struct SlotHeld<'a> {
+    missions: &'a Missions,
+    operation: Uuid,
+}
+
+impl Drop for SlotHeld<'_> {
+    fn drop(&mut self) {
+        self.missions.release(self.operation);
+    }
+}
+
+/// What is said to an operation that was seen before. It is never sent again.
+fn replay(record: Record, digest: &str) -> Result<Answer, Problem> {
+    if record.digest.is_some_and(|known| known != digest) {
+        return Err(Problem::Reused);
+    }
+    match record.standing {
+        Standing::Running => Err(Problem::InProgress("this operation is running".to_owned())),
+        Standing::Unsettled => Err(Problem::InProgress(
+            "this operation has begun and its outcome is not known; settle it".to_owned(),
+        )),
+        Standing::Done(answer) | Standing::Tombstoned(Some(answer)) => Ok(answer),
+        Standing::Tombstoned(None) => Err(Problem::Tombstoned),
+    }
+}
+
+fn started(mission: &Mission) -> Result<Answer, Problem> {
+    let body = serde_json::to_string(mission).map_err(|error| {
+        tracing::error!("a mission has no JSON form: {error}");
+        Problem::Internal
+    })?;
+    Ok(Answer {
+        status: 201,
+        body,
+        location: Some(format!("/api/missions/{}", mission.id)),
+    })
+}
+
+pub(super) fn not_durable(error: DatabaseError) -> Problem {
+    tracing::error!("the database cannot be used: {error}");
+    Problem::NotDurable
+}

@@ -1,0 +1,17 @@
+use super::listening;
+
+#[test]
+fn finds_the_address_in_a_log() {
+    let check = |log: &str, expected: Option<&str>| {
+        let expected = expected.map(|address| address.parse().unwrap());
+        assert_eq!(listening(log), expected, "{log}");
+    };
+    check("listening on 127.0.0.1:7070\n", Some("127.0.0.1:7070"));
+    check(
+        "{\"level\":\"INFO\"}\nlistening on 127.0.0.1:1\n",
+        Some("127.0.0.1:1"),
+    );
+    check("listening on 127.0.0.1:80", None);
+    check("not listening on 127.0.0.1:80\n", None);
+    check("", None);
+}
