@@ -64,7 +64,10 @@ fn no_secret_is_shown() {
     let secret = KEY.split_once(':').unwrap().1;
     let config = Config::read(&whole(), |_| None).unwrap();
     let shown = format!("{config:?}");
-    assert!(shown.contains("redacted") && !shown.contains(secret), "{shown}");
+    assert!(
+        shown.contains("redacted") && !shown.contains(secret),
+        "{shown}"
+    );
     let broken = whole().replace("keys = [", "keys = [[");
     let error = Config::read(&broken, |_| None).unwrap_err().to_string();
     assert!(error.contains("line") && !error.contains(secret), "{error}");
@@ -74,11 +77,16 @@ fn no_secret_is_shown() {
 fn the_environment_wins_over_the_file() {
     let with = |name: &str, value: &str| {
         let (name, value) = (name.to_owned(), value.to_owned());
-        Config::read(&whole(), move |asked| (asked == name).then(|| value.clone()))
+        Config::read(&whole(), move |asked| {
+            (asked == name).then(|| value.clone())
+        })
     };
     let error = with("INTERLOCK_KEY_DRONES", "x").unwrap_err().to_string();
     assert!(error.contains("INTERLOCK_KEY_DRONES"), "{error}");
     assert!(with("INTERLOCK_DRONES_CRASH_AT", "after-begin").is_ok());
     let error = with("INTERLOCK_DRONES_CRASH_AT", "somewhere").unwrap_err();
-    assert!(error.to_string().contains("`somewhere` is no crash point"), "{error}");
+    assert!(
+        error.to_string().contains("`somewhere` is no crash point"),
+        "{error}"
+    );
 }

@@ -77,11 +77,19 @@ fn one_start_holds_the_slot() {
     assert_eq!(missions.reserve(id(1)), Ok(()));
     assert_eq!(missions.reserve(id(2)), Err(Slot::Starting(id(1))));
     missions.release(id(2));
-    assert_eq!(missions.slot(), Slot::Starting(id(1)), "only its holder gives it back");
+    assert_eq!(
+        missions.slot(),
+        Slot::Starting(id(1)),
+        "only its holder gives it back"
+    );
     missions.insert(mission(1), 0, 0, at(1));
     assert_eq!(missions.reserve(id(2)), Err(Slot::Active(id(1))));
     missions.release(id(1));
-    assert_eq!(missions.slot(), Slot::Active(id(1)), "what flies is not given back");
+    assert_eq!(
+        missions.slot(),
+        Slot::Active(id(1)),
+        "what flies is not given back"
+    );
     missions.stopped(1, at(2));
     assert_eq!(missions.reserve(id(2)), Ok(()));
 }
@@ -99,7 +107,10 @@ fn a_stop_ends_what_flies_and_what_was_sent_before_it() {
     assert_eq!(missions.get(id(2)).unwrap().status, MissionStatus::Active);
     missions.stopped(7, at(5));
     let ended = missions.get(id(2)).unwrap();
-    assert_eq!((ended.status, ended.ended_at_utc), (MissionStatus::Aborted, Some(at(5))));
+    assert_eq!(
+        (ended.status, ended.ended_at_utc),
+        (MissionStatus::Aborted, Some(at(5)))
+    );
 }
 
 #[test]

@@ -46,7 +46,10 @@ async fn open(directory: &Path) -> (Operations, Legacy) {
 }
 
 async fn begin(operations: &Operations, n: u128) -> Running {
-    let begun = operations.begin(id(n), "digest", &answer(n), at(1)).await.unwrap();
+    let begun = operations
+        .begin(id(n), "digest", &answer(n), at(1))
+        .await
+        .unwrap();
     match begun {
         Begun::Fresh(running) => running,
         Begun::Existing(record) => panic!("{record:?}"),
@@ -55,7 +58,10 @@ async fn begin(operations: &Operations, n: u128) -> Running {
 
 /// What a second attempt to begin finds.
 async fn found(operations: &Operations, n: u128) -> Standing {
-    let begun = operations.begin(id(n), "digest", &answer(n), at(2)).await.unwrap();
+    let begun = operations
+        .begin(id(n), "digest", &answer(n), at(2))
+        .await
+        .unwrap();
     match begun {
         Begun::Existing(Record { standing, .. }) => standing,
         Begun::Fresh(_) => panic!("begun twice"),
@@ -68,7 +74,11 @@ async fn an_operation_begins_once() {
     let (operations, _) = open(directory.path()).await;
     let running = begin(&operations, 1).await;
     assert_eq!(found(&operations, 1).await, Standing::Running);
-    assert_eq!(found(&operations, 1).await, Standing::Running, "asking ends nothing");
+    assert_eq!(
+        found(&operations, 1).await,
+        Standing::Running,
+        "asking ends nothing"
+    );
     drop(running);
     assert_eq!(found(&operations, 1).await, Standing::Unsettled);
     operations.finish_done(&mission(1), at(3)).await.unwrap();
@@ -82,7 +92,9 @@ async fn of_many_that_begin_at_once_one_passes() {
     let all = answer(1);
     let attempts = (0..20).map(|_| operations.begin(id(1), "digest", &all, at(1)));
     let begun = futures_util::future::join_all(attempts).await;
-    let fresh = begun.iter().filter(|begun| matches!(begun, Ok(Begun::Fresh(_))));
+    let fresh = begun
+        .iter()
+        .filter(|begun| matches!(begun, Ok(Begun::Fresh(_))));
     assert_eq!(fresh.count(), 1);
     assert!(begun.iter().all(Result::is_ok));
 }
@@ -91,7 +103,10 @@ async fn of_many_that_begin_at_once_one_passes() {
 async fn an_operation_never_seen_is_tombstoned_for_ever() {
     let directory = TempDir::new().unwrap();
     let (operations, _) = open(directory.path()).await;
-    assert_eq!(operations.settle(id(1), at(1)).await.unwrap(), Standing::Tombstoned(None));
+    assert_eq!(
+        operations.settle(id(1), at(1)).await.unwrap(),
+        Standing::Tombstoned(None)
+    );
     assert_eq!(found(&operations, 1).await, Standing::Tombstoned(None));
     operations.close(true).await.unwrap();
     drop(operations);
@@ -112,7 +127,10 @@ async fn settling_says_where_an_operation_stands() {
     operations.finish_done(&mission(1), at(3)).await.unwrap();
     assert_eq!(settle(1).await, Standing::Done(answer(1)));
     drop(begin(&operations, 2).await);
-    operations.finish_refused(id(2), Some(&answer(9)), at(3)).await.unwrap();
+    operations
+        .finish_refused(id(2), Some(&answer(9)), at(3))
+        .await
+        .unwrap();
     let refused = Answer {
         location: None,
         ..answer(9)
@@ -151,14 +169,20 @@ async fn the_next_life_finds_what_the_last_left() {
         ended_at_utc: Some(at(9)),
         ..mission(1)
     };
-    operations.record(stops, std::slice::from_ref(&ended)).await.unwrap();
+    operations
+        .record(stops, std::slice::from_ref(&ended))
+        .await
+        .unwrap();
     drop(operations);
     let (operations, legacy) = open(directory.path()).await;
     assert!(!legacy.clean, "it did not close");
     assert_eq!((legacy.starts, legacy.stops), (2, stops));
     assert_eq!(legacy.missions, [ended]);
     assert_eq!(legacy.unsettled, [id(2)]);
-    assert_eq!(operations.begun_mission(id(2)).await.unwrap(), Some(mission(2)));
+    assert_eq!(
+        operations.begun_mission(id(2)).await.unwrap(),
+        Some(mission(2))
+    );
     operations.close(true).await.unwrap();
     drop(operations);
     assert!(open(directory.path()).await.1.clean);
@@ -181,7 +205,10 @@ async fn missions_are_kept_up_to_a_bound() {
     }
     transaction.commit().await.unwrap();
     drop(begin(&operations, 1001).await);
-    operations.finish_done(&mission(1001), at(1001)).await.unwrap();
+    operations
+        .finish_done(&mission(1001), at(1001))
+        .await
+        .unwrap();
     drop(operations);
     let (_, legacy) = open(directory.path()).await;
     let ids: Vec<Uuid> = legacy.missions.iter().map(|mission| mission.id).collect();
@@ -192,7 +219,12 @@ async fn missions_are_kept_up_to_a_bound() {
 async fn a_file_of_another_swarm_is_refused() {
     let directory = TempDir::new().unwrap();
     drop(open(directory.path()).await);
-    let database = Database::open(&directory.path().join("drones.db")).await.unwrap();
+    let database = Database::open(&directory.path().join("drones.db"))
+        .await
+        .unwrap();
     let refused = Operations::open(database, "swarm-2").await.unwrap_err();
-    assert!(matches!(refused, DatabaseError::OtherSwarm { .. }), "{refused}");
+    assert!(
+        matches!(refused, DatabaseError::OtherSwarm { .. }),
+        "{refused}"
+    );
 }
