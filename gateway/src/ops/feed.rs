@@ -1,7 +1,5 @@
 //! The registry feed: services put, delete and beat, each only its own.
 
-use std::collections::HashMap;
-
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use interlock_surface::{Params, ROWS, ResourceFrom, Row};
@@ -11,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::feed_token::{Bound, FeedTokenError, FeedTokens};
 use crate::gateway::Gateway;
-use crate::grant::Keyring;
 use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
 use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
+use crate::rotation::Keyrings;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.
@@ -60,8 +58,8 @@ struct BeatBody {
 }
 
 impl Feed {
-    /// A feed open to the services with these keys.
-    pub fn new(rings: HashMap<String, Keyring>) -> Self {
+    /// A feed open to the services with the keys in force.
+    pub fn new(rings: Keyrings) -> Self {
         Feed {
             tokens: FeedTokens::new(rings),
         }
