@@ -81,7 +81,7 @@ fn a_short_file_gets_the_defaults() {
     assert_eq!(config.auth.mode, Mode::Open);
     assert_eq!(config.limits, LimitsConfig::default());
     assert_eq!(config.upstream, UpstreamConfig::default());
-    assert_eq!(config.services[0].keys.signing().kid, "k1");
+    assert!(config.services[0].keys.decoding_key("k1").is_some());
     let config = parse(ENFORCED).unwrap();
     let expected = IssuerConfig::new("https://idp.example", "interlock");
     assert_eq!(config.auth.issuers, [expected]);
@@ -352,8 +352,7 @@ fn secrets_come_from_variables_and_files_only() {
     .unwrap();
     let file = OPEN.replace(key_env, &format!("key_file = \"{}\"", path.display()));
     let keys = parse(&file).unwrap().services.remove(0).keys;
-    assert_eq!(keys.signing().kid, "k1");
-    assert_eq!(keys.find("old").unwrap().secret.expose(), &[0; 32]);
+    assert_eq!(format!("{keys:?}"), r#"["k1:***", "old:***"]"#);
 
     let embedded = "kind = \"embedded\"\npath = \"store.db\"";
     let with = "kind = \"redis\"\nurl = \"redis://:hunter2@127.0.0.1\"";
