@@ -100,19 +100,20 @@ pub(super) fn read(mut section: Section<'_>) -> Option<ServiceConfig> {
         "object",
         "the id of the object that rows without one are judged on",
     );
-    let keys = secret(&mut section, "key_env", "key_file").and_then(|(source, text)| {
-        match Keyring::parse(&text) {
-            Ok(keys) => Some((source, keys)),
-            Err(error) => {
-                let key = match source {
-                    KeySource::Variable(_) => "key_env",
-                    KeySource::File(_) => "key_file",
-                };
-                section.fault(key, error.to_string());
-                None
-            }
-        }
-    });
+    let keys =
+        secret(&mut section, "key_env", "key_file").and_then(
+            |(source, text)| match Keyring::parse(&text) {
+                Ok(keys) => Some((source, keys)),
+                Err(error) => {
+                    let key = match source {
+                        KeySource::Variable(_) => "key_env",
+                        KeySource::File(_) => "key_file",
+                    };
+                    section.fault(key, error.to_string());
+                    None
+                }
+            },
+        );
     section.finish();
     let (key_source, keys) = keys?;
     Some(ServiceConfig {
