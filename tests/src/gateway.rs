@@ -119,8 +119,11 @@ fn launch(name: &str, config: &GatewayConfig, folder: &Path) -> Option<Process> 
             assert!(taken, "{name} ended with {status}:\n{said}");
             return Some(None);
         }
-        let up = |address| std::net::TcpStream::connect(address).is_ok();
-        (up(config.listen) && up(config.ops)).then_some(Some(()))
+        // The second of the two lines that it prints.
+        process
+            .stdout()
+            .contains("ops listening on ")
+            .then_some(Some(()))
     })?;
     Some(process)
 }

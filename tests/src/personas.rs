@@ -127,7 +127,7 @@ impl Claims {
             .iter()
             .map(|role| ((*role).to_owned(), json!([account])))
             .collect();
-        self.with("tenants", json!([account]))
-            .with("grants", grants)
+        self.with("interlock_tenants", json!([account]))
+            .with("interlock_grants", grants)
     }
 }

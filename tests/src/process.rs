@@ -183,14 +183,7 @@ impl Process {
     /// Bytes of memory that are resident (`/proc/PID/status`, `VmRSS`; Linux
     /// alone).
     pub fn resident_bytes(&self) -> u64 {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.id()))
-            .expect("a running process has a status");
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        let kilobytes: u64 = kilobytes
-            .and_then(|text| text.parse().ok())
-            .expect("VmRSS is a number");
-        kilobytes * 1024
+        resident_bytes(self.id())
     }
 
     fn tail(&self) -> String {
@@ -213,6 +206,17 @@ pub fn cpu_ticks(id: u32) -> u64 {
             .expect("ticks")
     };
     ticks() + ticks()
+}
+
+/// [`Process::resident_bytes`] of any process that we may look at.
+pub fn resident_bytes(id: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{id}/status")).expect("the process runs");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let kilobytes: u64 = kilobytes
+        .and_then(|text| text.parse().ok())
+        .expect("VmRSS is a number");
+    kilobytes * 1024
 }
 
 impl Drop for Process {

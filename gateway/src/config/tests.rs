@@ -352,7 +352,8 @@ fn secrets_come_from_variables_and_files_only() {
     .unwrap();
     let file = OPEN.replace(key_env, &format!("key_file = \"{}\"", path.display()));
     let keys = parse(&file).unwrap().services.remove(0).keys;
-    assert_eq!(format!("{keys:?}"), r#"["k1:***", "old:***"]"#);
+    assert!(keys.decoding_key("k1").is_some());
+    assert!(keys.decoding_key("old").is_some());
 
     let embedded = "kind = \"embedded\"\npath = \"store.db\"";
     let with = "kind = \"redis\"\nurl = \"redis://:hunter2@127.0.0.1\"";

@@ -9,3 +9,5 @@
 )]
 
 mod repository;
+mod system;
+mod tour;

@@ -17,7 +17,7 @@ const READY: Duration = Duration::from_secs(30);
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// How often a log is looked at while a process becomes ready.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Lines of a log that a failure shows.
 const TAIL: usize = 20;
