@@ -109,10 +109,10 @@ impl Service {
     /// until the link is dropped.
     pub async fn watch(&self, mut states: watch::Receiver<Arc<SwarmState>>) {
         while states.changed().await.is_ok() {
-            let Some((connection, state)) = self.reported() else {
+            let Some(state) = self.reported() else {
                 continue;
             };
-            self.missions.observe(&state, connection, self.clock.now());
+            self.missions.observe(&state, self.clock.now());
             if let Err(error) = self.settle_all().await {
                 tracing::warn!("an operation cannot be settled yet: {error}");
             }
@@ -155,12 +155,9 @@ impl Service {
         self.operations.close(drained.is_ok()).await
     }
 
-    /// What the swarm reports now and over which connection, if it reports.
-    fn reported(&self) -> Option<(u64, Arc<SwarmState>)> {
-        let before = self.link.connection();
-        let state = self.link.state();
-        let live = state.bridge.is_live() && self.link.connection() == before;
-        live.then_some((before, state))
+    /// What the swarm reports, while it does.
+    fn reported(&self) -> Option<Arc<SwarmState>> {
+        Some(self.link.state()).filter(|state| state.bridge.is_live())
     }
 
     fn unsettled(&self) -> MutexGuard<'_, BTreeMap<Uuid, Unsettled>> {

@@ -1,7 +1,5 @@
 //! Settling: what became of an operation, said once and for ever.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -85,15 +83,12 @@ impl Service {
             .map(|(id, unsettled)| (*id, *unsettled))
             .collect();
         for (id, unsettled) in open {
-            match (unsettled.flown(id, reported.as_ref()), &reported) {
-                (Some(flown), _) => self.settle_as(id, flown).await?,
-                // It may still be on its way over this very connection; a new one fences it.
-                (None, Some(_)) => self.link.reconnect(),
-                (None, None) => {}
+            if let Some(flown) = unsettled.flown(id, reported.as_deref()) {
+                self.settle_as(id, flown).await?;
             }
         }
-        if let Some((connection, state)) = reported {
-            self.missions.observe(&state, connection, self.clock.now());
+        if let Some(state) = reported {
+            self.missions.observe(&state, self.clock.now());
         }
         Ok(())
     }
@@ -119,13 +114,13 @@ impl Unsettled {
     ///
     /// INVARIANT: a connection newer than the one a start was sent on has fenced that one before
     /// it reports. So a mission that such a report does not know is never flown.
-    fn flown(self, id: Uuid, reported: Option<&(u64, Arc<SwarmState>)>) -> Option<bool> {
+    fn flown(self, id: Uuid, reported: Option<&SwarmState>) -> Option<bool> {
         match self {
             Self::Flown => Some(true),
             Self::NotSent => Some(false),
             Self::SentBy(last) => reported
-                .filter(|(connection, _)| last < *connection)
-                .map(|(_, state)| state.known_missions.contains(&id)),
+                .filter(|state| last < state.connection)
+                .map(|state| state.known_missions.contains(&id)),
         }
     }
 }
