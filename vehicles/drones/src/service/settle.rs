@@ -39,14 +39,13 @@ struct SettledAnswer {
 impl Service {
     /// What became of `operation`. One never seen is refused for ever by this very call.
     pub(super) async fn settle(&self, operation: Uuid) -> Result<Settled, DatabaseError> {
-        if let Some(effect) = self.stop_effect(operation) {
-            let state = match effect {
-                Effect::Done => State::Done,
-                Effect::Maybe => State::Running,
-                Effect::None => State::Tombstoned,
-            };
-            let detail = Some("a stop, as this process remembers it");
-            return Ok(Settled::of(state, effect, None, detail));
+        if let Some(stop) = self.stop_log.find(operation) {
+            return Ok(Settled::of(
+                State::Done,
+                stop.effect,
+                Some(stop.answer),
+                None,
+            ));
         }
         let mut standing = self.operations.settle(operation, self.clock.now()).await?;
         if standing == Standing::Unsettled {
@@ -55,10 +54,12 @@ impl Service {
             standing = record.map_or(standing, |record| record.standing);
         }
         Ok(match standing {
-            Standing::Done(answer) => Settled::of(State::Done, Effect::Done, Some(answer), None),
-            Standing::Tombstoned(answer) => {
-                Settled::of(State::Tombstoned, Effect::None, answer, None)
+            Standing::Done(effect, answer) => Settled::of(State::Done, effect, Some(answer), None),
+            // Over as well: it was refused, and this is how.
+            Standing::Tombstoned(Some(answer)) => {
+                Settled::of(State::Done, Effect::None, Some(answer), None)
             }
+            Standing::Tombstoned(None) => Settled::of(State::Tombstoned, Effect::None, None, None),
             Standing::Running => {
                 let detail = Some("this process is at it");
                 Settled::of(State::Running, Effect::Maybe, None, detail)

@@ -271,7 +271,7 @@ fn replay(record: Record, digest: &str) -> Result<Answer, Problem> {
         Standing::Unsettled => Err(Problem::InProgress(
             "this operation has begun and its outcome is not known; settle it".to_owned(),
         )),
-        Standing::Done(answer) | Standing::Tombstoned(Some(answer)) => Ok(answer),
+        Standing::Done(_, answer) | Standing::Tombstoned(Some(answer)) => Ok(answer),
         Standing::Tombstoned(None) => Err(Problem::Tombstoned),
     }
 }
