@@ -17,6 +17,7 @@ mod read;
 pub mod secret;
 mod section;
 pub mod service;
+mod store;
 mod upstream;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 
 pub use fault::{ConfigFaults, Fault};
 pub use secret::Secret;
+pub use store::StoreConfig;
 pub use upstream::{TimeoutOverride, UpstreamConfig};
 
 use auth::AuthConfig;
@@ -61,27 +63,6 @@ pub struct ListenConfig {
     pub ops: SocketAddr,
     /// The authorities answered for in enforced mode; empty in open mode.
     pub hosts: Vec<Authority>,
-}
-
-/// `[store]`.
-#[derive(Clone, Debug)]
-pub enum StoreConfig {
-    /// One SQLite file.
-    Embedded {
-        /// The file.
-        path: PathBuf,
-    },
-    /// One Redis, shared by several gateways.
-    Redis {
-        /// `redis://` address, with its password where it has one.
-        url: Secret<String>,
-        /// What every key starts with.
-        prefix: String,
-        /// How long one call may take.
-        timeout: Duration,
-        /// How many connections are held.
-        pool: u32,
-    },
 }
 
 /// `[policies]`.

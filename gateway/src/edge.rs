@@ -9,7 +9,10 @@ use std::net::SocketAddr;
 
 use http::Method;
 use http::request::Parts;
+use interlock_policies::Mode;
 use interlock_surface::{Class, Row};
+
+use crate::config::ListenConfig;
 
 pub mod body;
 pub mod headers;
@@ -31,6 +34,19 @@ use query::{Query, QueryError};
 pub struct EdgeRules {
     /// The authorities this listener answers for.
     pub hosts: HostRules,
+}
+
+impl EdgeRules {
+    /// The rules of the public listener, once its port is known.
+    pub fn new(mode: Mode, listen: &ListenConfig, port: u16) -> Self {
+        let hosts = match mode {
+            Mode::Open => HostRules::Open { port },
+            Mode::Enforced => HostRules::Enforced {
+                hosts: listen.hosts.clone(),
+            },
+        };
+        Self { hosts }
+    }
 }
 
 /// Why a request has no canonical form here. The text is safe to show to the
@@ -134,8 +150,10 @@ impl Clean {
 /// Brings a request to its canonical form.
 ///
 /// Cannot see what hyper removes while parsing: a `#fragment` of the target
-/// (dropped by `http::Uri`) and a repeated `Content-Length` of the same value.
-/// Neither reaches a decision or an upstream, since both are built anew.
+/// (dropped by `http::Uri`), a repeated `Content-Length` of the same value, and
+/// a `Content-Length` beside `Transfer-Encoding` (hyper then closes the
+/// connection after the answer). None reaches a decision or an upstream, since
+/// path and framing are built anew.
 ///
 /// # Errors
 /// [`EdgeError`] says what is wrong and what to send instead.

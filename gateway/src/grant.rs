@@ -1,7 +1,7 @@
 //! Mints what vehicle services trust: a short-lived JWT (RFC 7519), signed
 //! with a key that one service shares with the gateway.
 //!
-//! The format and its test vectors are in `docs/GRANT.md`.
+//! The format and its test vectors are in `docs/GRANTS.md`.
 
 mod keyring;
 #[cfg(test)]

@@ -200,4 +200,12 @@ impl Upstreams {
             },
         }
     }
+
+    #[cfg(test)]
+    fn idle_count(&self, lane: Lane) -> usize {
+        self.services
+            .values()
+            .map(|service| service.pool(lane).idle_count())
+            .sum()
+    }
 }

@@ -71,6 +71,10 @@ impl HttpSource {
                 issuer.trim_end_matches('/')
             ),
         };
+        // The URL parser would trim them, and `iss` is compared as written.
+        if issuer.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+            return Err(FetchError::Address(issuer.to_owned()));
+        }
         let document = Url::parse(&document).map_err(|_| FetchError::Address(document))?;
         let loopback = on_loopback(&document);
         admitted(&document, loopback)?;

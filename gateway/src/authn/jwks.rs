@@ -23,6 +23,9 @@ mod tests;
 
 use saved::SavedError;
 
+/// The cooldown while no set was ever had.
+const FIRST_SET: SignedDuration = SignedDuration::from_secs(1);
+
 /// Why no key verifies a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoKey {
@@ -134,7 +137,7 @@ impl IssuerKeys {
         }
         // Without a kid no fetch could make the choice less ambiguous.
         let fetchable = kid.is_some() || self.current.load().is_none();
-        if fetchable && let Some(mut running) = self.start(now, self.cooldown) {
+        if fetchable && let Some(mut running) = self.start(now) {
             // Closing the channel is the signal, and an error to `changed`.
             let _ = running.changed().await;
         }
@@ -156,11 +159,11 @@ impl IssuerKeys {
             .current
             .load()
             .as_ref()
-            .is_some_and(|set| now.duration_since(set.fetched_at) < self.refresh);
+            .is_some_and(|set| within(set.fetched_at, now, self.refresh));
         if fresh {
             return;
         }
-        if let Some(mut running) = self.start(now, self.cooldown) {
+        if let Some(mut running) = self.start(now) {
             let _ = running.changed().await;
         }
     }
@@ -192,23 +195,24 @@ impl IssuerKeys {
         Some((key.clone(), set.generation))
     }
 
-    /// Joins the running fetch, or starts one unless the last began less than
-    /// `cooldown` ago. The fetch is a task of its own: a caller that hangs up
+    /// Joins the running fetch, or starts one unless the last began within the
+    /// cooldown. The fetch is a task of its own: a caller that hangs up
     /// does not cut it off for the others.
-    fn start(
-        self: &Arc<Self>,
-        now: Timestamp,
-        cooldown: SignedDuration,
-    ) -> Option<watch::Receiver<()>> {
+    fn start(self: &Arc<Self>, now: Timestamp) -> Option<watch::Receiver<()>> {
         let mut flight = self.flight.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = &flight.running
             && running.has_changed().is_ok()
         {
             return Some(running.clone());
         }
+        // Without any set nobody at all can be verified: ask more often.
+        let cooldown = match self.current.load().is_some() {
+            true => self.cooldown,
+            false => self.cooldown.min(FIRST_SET),
+        };
         let cooling = flight
             .last_attempt
-            .is_some_and(|last| now.duration_since(last) < cooldown);
+            .is_some_and(|last| within(last, now, cooldown));
         if cooling {
             return None;
         }
@@ -288,6 +292,13 @@ impl IssuerKeys {
         }
         Ok(())
     }
+}
+
+/// Whether `now` lies less than `span` after `since`. A clock that was set back
+/// is not within: it must not stop the refreshing.
+fn within(since: Timestamp, now: Timestamp, span: SignedDuration) -> bool {
+    let age = now.duration_since(since);
+    !age.is_negative() && age < span
 }
 
 fn signed(duration: Duration) -> SignedDuration {

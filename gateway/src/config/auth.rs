@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use interlock_policies::Mode;
 
+use super::section::Section;
+use crate::authn::discovery::HttpSource;
+
 /// Who may call, and how that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthConfig {
@@ -75,4 +78,103 @@ impl Default for ClaimNames {
             client: "client_id".to_owned(),
         }
     }
+}
+
+pub(super) fn read(mut section: Section<'_>) -> Option<AuthConfig> {
+    let what = "`\"open\"` (loopback, no credentials) or `\"enforced\"` (tokens of `auth.issuers`)";
+    let mode = if section.given("mode") {
+        section.parsed("mode", what, |text| match text {
+            "open" => Some(Mode::Open),
+            "enforced" => Some(Mode::Enforced),
+            _ => None,
+        })
+    } else {
+        section.fault("mode", format!("missing; write {what}"));
+        None
+    };
+    let tables = section.sections("issuers");
+    let count = tables.len();
+    let issuers: Vec<IssuerConfig> = tables.into_iter().filter_map(issuer).collect();
+    for (index, one) in issuers.iter().enumerate() {
+        if issuers
+            .iter()
+            .take(index)
+            .any(|other| other.issuer == one.issuer)
+        {
+            section.fault("issuers", format!("`{}` is listed twice", one.issuer));
+        }
+    }
+    match mode {
+        Some(Mode::Open) if count > 0 => section.fault(
+            "issuers",
+            "open mode ignores every token; remove the issuers, or set `mode = \"enforced\"`",
+        ),
+        Some(Mode::Enforced) if count == 0 => section.fault(
+            "issuers",
+            "missing; enforced mode needs at least one `[[auth.issuers]]` with `issuer` and `audience`",
+        ),
+        _ => {}
+    }
+    section.finish();
+    Some(AuthConfig {
+        mode: mode?,
+        issuers,
+    })
+}
+
+fn issuer(mut section: Section<'_>) -> Option<IssuerConfig> {
+    let issuer = section.required(
+        "issuer",
+        "the issuer's `https` URL, exactly as in its tokens",
+    );
+    let audience = section.required("audience", "what `aud` of a token for this gateway names");
+    let default = IssuerConfig::new("", "");
+    let types = section.texts("typ").map_or(default.types, |types| {
+        types.iter().map(|typ| typ.to_ascii_lowercase()).collect()
+    });
+    let discovery_url = section.text("discovery_url");
+    let agents = section.texts("agents").unwrap_or_default();
+    let services = section.texts("services").unwrap_or_default();
+    if let Some(both) = agents.iter().find(|client| services.contains(client)) {
+        section.fault("agents", format!("`{both}` is also among `services`"));
+    }
+    let claims = claims(section.section("claims"));
+    let cooldown = section.millis("cooldown_ms", default.cooldown, 1..=600_000);
+    let refresh = section.millis("refresh_ms", default.refresh, 1..=86_400_000);
+    let fetch_timeout = section.millis("fetch_timeout_ms", default.fetch_timeout, 1..=60_000);
+    if cooldown > refresh {
+        section.fault(
+            "cooldown_ms",
+            "longer than `refresh_ms`; a due refresh would have to wait",
+        );
+    }
+    if let Some(issuer) = &issuer
+        && let Err(error) = HttpSource::new(issuer, discovery_url.as_deref(), fetch_timeout)
+    {
+        section.fault("issuer", error.to_string());
+    }
+    section.finish();
+    Some(IssuerConfig {
+        issuer: issuer?,
+        audience: audience?,
+        types,
+        discovery_url,
+        agents,
+        services,
+        claims,
+        cooldown,
+        refresh,
+        fetch_timeout,
+    })
+}
+
+fn claims(mut section: Section<'_>) -> ClaimNames {
+    let default = ClaimNames::default();
+    let claims = ClaimNames {
+        tenants: section.text("tenants").unwrap_or(default.tenants),
+        grants: section.text("grants").unwrap_or(default.grants),
+        client: section.text("client").unwrap_or(default.client),
+    };
+    section.finish();
+    claims
 }

@@ -159,7 +159,12 @@ impl<'reading> Section<'reading> {
         let text = self.text(key)?;
         let value = parse(&text);
         if value.is_none() {
-            self.fault(key, format!("`{text}` is not {what}"));
+            // What stands before an `@` in an address may be a password.
+            let shown = match text.rsplit_once('@') {
+                Some((_, host)) => format!("...@{host}"),
+                None => text,
+            };
+            self.fault(key, format!("`{shown}` is not {what}"));
         }
         value
     }

@@ -5,8 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use http::Uri;
+use interlock_surface::SERVICES;
 
 use super::Environment;
+use super::section::Section;
+use crate::edge::host::Authority;
 use crate::grant::Keyring;
 
 /// One vehicle service.
@@ -20,7 +23,7 @@ pub struct ServiceConfig {
     pub object: String,
     /// Where its keys come from, to read them again when they rotate.
     pub key_source: KeySource,
-    /// The keys, as read at start.
+    /// The keys, as read at start: the first signs, all verify.
     pub keys: Keyring,
 }
 
@@ -67,6 +70,106 @@ impl KeySource {
                     error,
                 }),
             },
+        }
+    }
+}
+
+pub(super) fn read(mut section: Section<'_>) -> Option<ServiceConfig> {
+    let name = section.required(
+        "name",
+        "the service of the surface table, such as `\"drones\"`",
+    );
+    let name = name.filter(|name| {
+        let known =
+            SERVICES.contains(&name.as_str()) && !["gateway", "ops"].contains(&name.as_str());
+        if !known {
+            section.fault(
+                "name",
+                format!("`{name}` is no vehicle service of the surface"),
+            );
+        }
+        known
+    });
+    let url = if section.given("url") {
+        section.parsed("url", "`http://host:port` without a path", service_url)
+    } else {
+        section.fault("url", "missing; write `http://host:port`");
+        None
+    };
+    let object = section.required(
+        "object",
+        "the id of the object that rows without one are judged on",
+    );
+    let keys =
+        secret(&mut section, "key_env", "key_file").and_then(
+            |(source, text)| match Keyring::parse(&text) {
+                Ok(keys) => Some((source, keys)),
+                Err(error) => {
+                    let key = match source {
+                        KeySource::Variable(_) => "key_env",
+                        KeySource::File(_) => "key_file",
+                    };
+                    section.fault(key, error.to_string());
+                    None
+                }
+            },
+        );
+    section.finish();
+    let (key_source, keys) = keys?;
+    Some(ServiceConfig {
+        name: name?,
+        url: url?,
+        object: object?,
+        key_source,
+        keys,
+    })
+}
+
+fn service_url(text: &str) -> Option<Uri> {
+    let url: Uri = text.parse().ok()?;
+    let plain = url.scheme_str() == Some("http")
+        && url.path() == "/"
+        && url.query().is_none()
+        && Authority::parse(url.authority()?.as_str()).is_ok();
+    plain.then_some(url)
+}
+
+/// A secret from a variable or a file, never from the configuration itself.
+pub(super) fn secret(
+    section: &mut Section<'_>,
+    env: &str,
+    file: &str,
+) -> Option<(KeySource, String)> {
+    let source = match (section.text(env), section.text(file)) {
+        (Some(name), None) => KeySource::Variable(name),
+        (None, Some(path)) => KeySource::File(path.into()),
+        (None, None) => {
+            section.fault(
+                env,
+                format!("missing; name a variable here, or a file with `{file}`"),
+            );
+            return None;
+        }
+        (Some(_), Some(_)) => {
+            section.fault(env, format!("given together with `{file}`; keep one"));
+            return None;
+        }
+    };
+    match source.read(section.reading().env) {
+        Ok(text) => {
+            if let KeySource::Variable(name) = &source {
+                section.reading().variable(name);
+            }
+            Some((source, text))
+        }
+        Err(error) => {
+            let key = if matches!(source, KeySource::Variable(_)) {
+                env
+            } else {
+                file
+            };
+            section.fault(key, error.to_string());
+            None
         }
     }
 }

@@ -81,7 +81,7 @@ fn a_short_file_gets_the_defaults() {
     assert_eq!(config.auth.mode, Mode::Open);
     assert_eq!(config.limits, LimitsConfig::default());
     assert_eq!(config.upstream, UpstreamConfig::default());
-    assert_eq!(config.services[0].keys.signing().kid, "k1");
+    assert!(config.services[0].keys.decoding_key("k1").is_some());
     let config = parse(ENFORCED).unwrap();
     let expected = IssuerConfig::new("https://idp.example", "interlock");
     assert_eq!(config.auth.issuers, [expected]);
@@ -128,9 +128,9 @@ fn the_documented_example_is_the_defaults() {
     assert_eq!(config.policies.poll, parse(OPEN).unwrap().policies.poll);
 
     // The second block replaces the first one's store.
-    let store = example.find("[store]").unwrap();
-    let policies = example.find("[policies]").unwrap();
-    let shared = [&example[..store], redis, &example[policies..]].concat();
+    let (before, rest) = example.split_once("[store]").unwrap();
+    let (_, after) = rest.split_once("[policies]").unwrap();
+    let shared = [before, redis, "[policies]", after].concat();
     let StoreConfig::Redis {
         prefix,
         timeout,
@@ -232,7 +232,12 @@ fn enforced_mode_needs_issuers_and_hosts() {
         "auth.issuers[0].audience",
         "missing",
     );
-    for address in ["http://idp.example", "idp.example", "file:///etc"] {
+    for address in [
+        "http://idp.example",
+        "idp.example",
+        "file:///etc",
+        "https://a b",
+    ] {
         let key = "auth.issuers[0].issuer";
         check(
             ENFORCED,
@@ -340,11 +345,15 @@ fn secrets_come_from_variables_and_files_only() {
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("key");
-    std::fs::write(&path, format!("# new\n{KEY}\n\nold:{}\n", &KEY[3..])).unwrap();
+    std::fs::write(
+        &path,
+        format!("# new\n{KEY}\n\n{}\n", KEY.replace("k1", "old")),
+    )
+    .unwrap();
     let file = OPEN.replace(key_env, &format!("key_file = \"{}\"", path.display()));
     let keys = parse(&file).unwrap().services.remove(0).keys;
-    assert_eq!(keys.signing().kid, "k1");
-    assert_eq!(keys.find("old").unwrap().secret.expose(), &[0; 32]);
+    assert!(keys.decoding_key("k1").is_some());
+    assert!(keys.decoding_key("old").is_some());
 
     let embedded = "kind = \"embedded\"\npath = \"store.db\"";
     let with = "kind = \"redis\"\nurl = \"redis://:hunter2@127.0.0.1\"";
@@ -367,6 +376,14 @@ fn secrets_come_from_variables_and_files_only() {
         !shown.contains("hunter2") && !shown.contains("[0, 0"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_password_in_an_address_is_not_repeated() {
+    let text = OPEN.replace("http://127.0.0.1:9001", "http://me:hunter2@127.0.0.1:9001");
+    let faults = parse(&text).unwrap_err().to_string();
+    let expected = "service[0].url: `...@127.0.0.1:9001` is not `http://host:port` without a path";
+    assert_eq!(faults, expected);
 }
 
 #[test]

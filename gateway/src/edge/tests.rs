@@ -1,3 +1,5 @@
+mod wire;
+
 use std::net::SocketAddr;
 
 use http::request::Parts;

@@ -1,1 +1,234 @@
+//! Grants against the published vectors, and keyrings against bad ones.
 
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::grant::{
+    ApprovalFacts, GRANT_LIFE_SECONDS, GrantError, GrantFacts, Keyring, KeyringError, Mint,
+    body_digest,
+};
+use crate::identity::Identity;
+
+const VECTORS: &str = include_str!("../../../docs/grant-vectors.json");
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap()
+}
+
+fn id(value: &Value, key: &str) -> Option<Uuid> {
+    value[key].as_str().map(|text| text.parse().unwrap())
+}
+
+fn identity(value: &Value) -> Identity {
+    Identity {
+        issuer: text(value, "issuer").to_owned(),
+        subject: text(value, "subject").to_owned(),
+        actor: value["actor"].as_str().map(str::to_owned),
+    }
+}
+
+/// A mint for `drones` with the vectors' keys, `first` signing.
+fn mint(vectors: &Value, first: &str) -> Mint {
+    let mut keys: Vec<(&str, &str)> = vectors["keys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|key| (text(key, "kid"), text(key, "secret")))
+        .collect();
+    keys.sort_by_key(|(kid, _)| *kid != first);
+    let line: Vec<String> = keys
+        .iter()
+        .map(|(kid, key)| format!("{kid}:{key}"))
+        .collect();
+    let ring = Keyring::parse(&line.join(",")).unwrap();
+    Mint::new(HashMap::from([("drones".to_owned(), ring)]))
+}
+
+/// Mints what the vector's claims say.
+fn mint_vector(vectors: &Value, vector: &Value) -> String {
+    let claims = &vector["claims"];
+    let caller = identity(&claims["caller"]);
+    let approval = &claims["approval"];
+    let parties = approval.is_object().then(|| {
+        (
+            identity(&approval["approver"]),
+            identity(&approval["proposer"]),
+        )
+    });
+    let millis = |key: &str| Timestamp::from_millisecond(claims[key].as_i64().unwrap()).unwrap();
+    let digest = body_digest(text(&vector["request"], "body").as_bytes());
+    let facts = GrantFacts {
+        service: text(claims, "aud"),
+        id: id(claims, "jti").unwrap(),
+        issued_at: Timestamp::from_second(claims["iat"].as_i64().unwrap()).unwrap(),
+        caller_kind: text(&claims["caller"], "kind"),
+        caller: &caller,
+        row: text(claims, "row"),
+        action: text(claims, "action"),
+        method: text(claims, "method"),
+        path: text(claims, "path"),
+        body: &digest,
+        bundle: text(claims, "bundle"),
+        registry: claims["registry"].as_u64().unwrap(),
+        decision: id(claims, "decision").unwrap(),
+        operation: id(claims, "operation"),
+        asked_at: millis("askedAt"),
+        deadline: millis("deadline"),
+        approval: parties.as_ref().map(|(approver, proposer)| ApprovalFacts {
+            plan: id(approval, "plan").unwrap(),
+            digest: text(approval, "digest"),
+            approver,
+            proposer,
+            attempt: u32::try_from(approval["attempt"].as_u64().unwrap()).unwrap(),
+            fence: &approval["fence"],
+        }),
+    };
+    let value = mint(vectors, text(&vector["header"], "kid"))
+        .grant(&facts)
+        .unwrap();
+    assert!(value.is_sensitive());
+    value.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn our_grants_are_the_published_ones_byte_for_byte() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let named = [
+        "a write",
+        "a dispatch, with what a person approved",
+        "a read",
+        "a stop",
+        "the second key",
+    ];
+    for name in named {
+        let all = vectors["grants"].as_array().unwrap();
+        let vector = all.iter().find(|vector| vector["name"] == name).unwrap();
+        assert_eq!(vector["expect"], "granted");
+        let life =
+            vector["claims"]["exp"].as_i64().unwrap() - vector["claims"]["iat"].as_i64().unwrap();
+        assert_eq!(life, GRANT_LIFE_SECONDS);
+        assert_eq!(
+            mint_vector(&vectors, vector),
+            text(vector, "token"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_changed_claim_is_another_token() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let vector = &vectors["grants"][0];
+    let mut changed = vector.clone();
+    changed["claims"]["path"] = "/api/missions?x".into();
+    assert_ne!(mint_vector(&vectors, &changed), text(vector, "token"));
+    let mut changed = vector.clone();
+    changed["request"]["body"] = "{}".into();
+    assert_ne!(mint_vector(&vectors, &changed), text(vector, "token"));
+}
+
+#[test]
+fn the_published_token_verifies_with_our_keys_and_no_other_does() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let token = text(&vectors["grants"][0], "token");
+    let (message, signature) = token.rsplit_once('.').unwrap();
+    let key = |index: usize| {
+        let key = &vectors["keys"][index];
+        Keyring::parse(&format!("{}:{}", text(key, "kid"), text(key, "secret"))).unwrap()
+    };
+    let verified = |ring: &Keyring, kid: &str| {
+        jsonwebtoken::crypto::verify(
+            signature,
+            message.as_bytes(),
+            ring.decoding_key(kid).unwrap(),
+            jsonwebtoken::Algorithm::HS256,
+        )
+        .unwrap()
+    };
+    assert!(verified(&key(0), "drones-1"));
+    assert!(!verified(&key(1), "drones-2"));
+    assert!(key(0).decoding_key("drones-2").is_none());
+}
+
+#[test]
+fn a_service_without_keys_gets_no_grant() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let mut rings = HashMap::new();
+    rings.insert("mowers".to_owned(), Keyring::parse(&key("m", 32)).unwrap());
+    let mint = mint(&vectors, "drones-1");
+    mint.replace(rings);
+    let caller = Identity {
+        issuer: "i".to_owned(),
+        subject: "s".to_owned(),
+        actor: None,
+    };
+    let facts = GrantFacts {
+        service: "drones",
+        id: Uuid::nil(),
+        issued_at: Timestamp::UNIX_EPOCH,
+        caller_kind: "Person",
+        caller: &caller,
+        row: "r",
+        action: "a",
+        method: "GET",
+        path: "/",
+        body: "",
+        bundle: "",
+        registry: 0,
+        decision: Uuid::nil(),
+        operation: None,
+        asked_at: Timestamp::UNIX_EPOCH,
+        deadline: Timestamp::UNIX_EPOCH,
+        approval: None,
+    };
+    assert!(matches!(mint.grant(&facts), Err(GrantError::NoKey(service)) if service == "drones"));
+}
+
+fn key(kid: &str, bytes: usize) -> String {
+    format!("{kid}:{}", URL_SAFE_NO_PAD.encode(vec![7; bytes]))
+}
+
+#[test]
+fn bad_keyrings_are_refused_without_their_secrets() {
+    let check = |line: &str, expected: KeyringError| {
+        let fault = Keyring::parse(line).unwrap_err();
+        let secret = line.split(':').next_back().unwrap();
+        let said = fault.to_string();
+        assert!(secret.is_empty() || !said.contains(secret), "{said}");
+        assert_eq!(fault, expected);
+    };
+    let kid = |kid: &str| kid.to_owned();
+    check("", KeyringError::Empty { place: 1 });
+    check(
+        &format!("{},", key("a", 32)),
+        KeyringError::Empty { place: 2 },
+    );
+    check("c2VjcmV0", KeyringError::NoId { place: 1 });
+    check(&key("", 32), KeyringError::BadId { place: 1 });
+    check(&key("a b", 32), KeyringError::BadId { place: 1 });
+    check(&key("a\"", 32), KeyringError::BadId { place: 1 });
+    check(&key(&"a".repeat(65), 32), KeyringError::BadId { place: 1 });
+    check("a:not+base64/", KeyringError::NotBase64 { kid: kid("a") });
+    check(
+        &key("a", 31),
+        KeyringError::TooShort {
+            kid: kid("a"),
+            bytes: 31,
+        },
+    );
+    check(
+        &format!("{},{}", key("a", 32), key("a", 33)),
+        KeyringError::Duplicate { kid: kid("a") },
+    );
+}
+
+#[test]
+fn a_keyring_prints_no_secret() {
+    let ring = Keyring::parse(&format!("{}, {}", key("a", 32), key("b", 40))).unwrap();
+    assert_eq!(format!("{ring:?}"), r#"["a:***", "b:***"]"#);
+}

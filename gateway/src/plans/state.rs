@@ -38,6 +38,10 @@ pub enum PlanError {
     /// The approver named another content than the plan's.
     #[error("the plan's digest is not the one that was named")]
     DigestMismatch,
+    /// The record no longer has the digest it was given: somebody changed it
+    /// past the gateway.
+    #[error("the plan's content is not what was proposed")]
+    Altered,
     /// The answer belongs to an attempt that somebody else has ended.
     #[error("operation `{0}` is not this plan's operation under way")]
     WrongOperation(Uuid),
@@ -196,6 +200,7 @@ impl Plan {
         if named.is_some_and(|digest| *digest != plan.digest) {
             return Err(PlanError::DigestMismatch);
         }
+        plan.check_content()?;
         let approval = Approval {
             decision: Decision {
                 by: by.clone(),
@@ -244,6 +249,7 @@ impl Plan {
         if !expected.matches(code) {
             return Err(PlanError::WrongCode);
         }
+        plan.check_content()?;
         let attempt = approval.attempts.saturating_add(1);
         let next = State::Dispatching {
             approval: Approval {
@@ -372,6 +378,21 @@ impl Plan {
             },
         };
         Ok(self.into(next).at(now))
+    }
+
+    /// What is approved and what is sent must be what was put before a person.
+    fn check_content(&self) -> Result<(), PlanError> {
+        let digest = PlanDigest::of(
+            &self.mission,
+            &self.preview,
+            &self.fence,
+            &self.proposer,
+            self.decide_by,
+        )?;
+        match digest == self.digest {
+            true => Ok(()),
+            false => Err(PlanError::Altered),
+        }
     }
 
     fn under_way(

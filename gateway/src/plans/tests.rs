@@ -121,6 +121,7 @@ fn cell(result: &Result<Plan, PlanError>) -> &'static str {
         Ok(plan) => plan.status().as_str(),
         Err(PlanError::WrongState { .. }) => "-",
         Err(PlanError::WrongCode) => "[code]",
+        Err(PlanError::Altered) => "[altered]",
         Err(PlanError::DigestMismatch) => "[digest]",
         Err(PlanError::WrongOperation(_)) => "[operation]",
         Err(PlanError::Leased { .. }) => "[leased]",
@@ -306,4 +307,24 @@ fn approval_and_rejection_say_who_and_when() {
     let decision = rejected.state.decision().expect("one");
     assert_eq!((&decision.by, decision.at), (&somebody("carol"), at(5)));
     assert!(matches!(rejected.state, State::Rejected { .. }));
+}
+
+#[test]
+fn a_record_changed_past_the_gateway_is_neither_approved_nor_sent() {
+    let edits: [fn(&mut Plan); 4] = [
+        |plan| plan.mission["waypoints"][0]["z"] = 60.into(),
+        |plan| plan.preview["conflicts"] = serde_json::json!([1]),
+        |plan| plan.fence["stopEpoch"] = 4.into(),
+        |plan| plan.decide_by = at(7200),
+    ];
+    for (number, edit) in edits.into_iter().enumerate() {
+        let mut waiting = plan_in(Status::PendingApproval);
+        edit(&mut waiting);
+        let approve = waiting.approve(&somebody("bob"), at(1), code().hash(), None);
+        assert_eq!(approve, Err(PlanError::Altered), "edit {number}");
+        let mut ready = plan_in(Status::Approved);
+        edit(&mut ready);
+        let begin = ready.begin_dispatch(Some(&code()), at(1), OPERATION, lease("g", at(31)));
+        assert_eq!(begin, Err(PlanError::Altered), "edit {number}");
+    }
 }

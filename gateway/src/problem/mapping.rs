@@ -125,6 +125,14 @@ impl From<PlanError> for Problem {
             PlanError::WrongState { status, .. } => {
                 Problem::new(Kind::PlanState, text).with("planStatus", status.as_str().into())
             }
+            // Whatever changed the record did not ask us: nothing may fly on it.
+            PlanError::Altered => {
+                error!(
+                    alarm = "plan-altered",
+                    "a stored plan differs from its digest"
+                );
+                Problem::new(Kind::PlanState, text)
+            }
             PlanError::Leased { .. } => Problem::new(Kind::PlanState, text).retry_after(1),
             PlanError::WrongCode => Problem::new(Kind::ApprovalRefused, text),
             PlanError::DigestMismatch => Problem::new(Kind::DigestMismatch, text),

@@ -47,19 +47,29 @@ impl RegistryObject {
         let refused = |detail: String| StoreError::Refused {
             detail: format!("object `{}` `{}`: {detail}", self.kind, self.id),
         };
-        check_revision(self.revision)?;
+        check(&self.key(), self.revision)?;
         let json = serde_json::to_value(self).map_err(|error| refused(error.to_string()))?;
         let bytes = canonical(&json).map_err(|error| refused(error.to_string()))?;
         String::from_utf8(bytes).map_err(|error| refused(error.to_string()))
     }
 }
 
-/// Refuses a revision that could not be compared exactly.
-pub(super) fn check_revision(revision: u64) -> Result<(), StoreError> {
-    if revision > MAX_REVISION {
-        return Err(StoreError::Refused {
-            detail: format!("revision `{revision}` is above {MAX_REVISION}"),
-        });
-    }
-    Ok(())
+/// Refuses a name that could be taken for another, and a revision that could
+/// not be compared exactly.
+pub(super) fn check(key: &ObjectRef, revision: u64) -> Result<(), StoreError> {
+    let fault = if key.kind.is_empty() || key.kind.contains('/') {
+        "a type is not empty and has no `/`".to_owned()
+    } else if key.id.is_empty() {
+        "an id is not empty".to_owned()
+    } else if revision > MAX_REVISION {
+        format!("revision `{revision}` is above {MAX_REVISION}")
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::Refused {
+        detail: format!("object `{}` `{}`: {fault}", key.kind, key.id),
+    })
 }
+
+#[cfg(test)]
+mod tests;

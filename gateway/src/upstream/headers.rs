@@ -50,10 +50,12 @@ pub(super) fn check_framing(version: Version, headers: &HeaderMap) -> Result<(),
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else {
         let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-        lengths.next();
-        return match lengths.next() {
-            Some(_) => Err("more than one Content-Length"),
-            None => Ok(()),
+        return match (lengths.next(), lengths.next()) {
+            (_, Some(_)) => Err("more than one Content-Length"),
+            (Some(length), None) if !length.as_bytes().iter().all(u8::is_ascii_digit) => {
+                Err("a Content-Length that is no number")
+            }
+            _ => Ok(()),
         };
     };
     if headers.contains_key(CONTENT_LENGTH) {

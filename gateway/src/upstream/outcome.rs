@@ -11,6 +11,10 @@ use crate::upstream::body::UpstreamBody;
 
 /// What came of one forwarded request.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per request, moved twice: a box would cost more than the copy"
+)]
 pub enum Outcome {
     /// No byte of the request was written to a socket. Effect none.
     NotSent {

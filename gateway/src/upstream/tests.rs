@@ -1,1 +1,9 @@
-//! Raw TCP services against the client.
+//! Raw TCP services against the client: what the socket saw decides.
+
+mod answers;
+mod fake;
+mod framing;
+mod headers;
+mod pooling;
+mod sockets;
+mod stops;

@@ -1,5 +1,11 @@
+mod agreement;
 mod broken;
+mod decide;
+mod files;
+mod matrix;
+mod optional;
 pub(crate) mod overlay;
+pub(crate) mod scene;
 
 use super::Bundle;
 use overlay::here;

@@ -47,12 +47,23 @@ pub struct Service {
     missions: Missions,
     epoch: Arc<StopEpoch>,
     crash_at: CrashAt,
-    /// Starts whose outcome is not known, each with the last connection it may have been sent on.
-    unsettled: Mutex<BTreeMap<Uuid, u64>>,
+    /// Starts on record as begun that no handler is at.
+    unsettled: Mutex<BTreeMap<Uuid, Unsettled>>,
     /// One settles at a time.
     settling: tokio::sync::Mutex<()>,
     /// The last stops, by their operation, oldest first.
     stops: Mutex<Vec<(Uuid, Effect)>>,
+}
+
+/// What is known of a start that is on record as begun and nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unsettled {
+    /// Nothing was sent; only the record of that is missing.
+    NotSent,
+    /// The swarm took it; only the record of that is missing.
+    Flown,
+    /// It may have been sent, on this connection or an earlier one.
+    SentBy(u64),
 }
 
 impl Service {
@@ -77,7 +88,9 @@ impl Service {
                 "the last run broke off with a mission in the air"
             );
         }
-        let unsettled = legacy.unsettled.into_iter().map(|id| (id, 0)).collect();
+        let begun = legacy.unsettled.into_iter();
+        // Whatever an earlier life sent, this life's first connection fences.
+        let unsettled = begun.map(|id| (id, Unsettled::SentBy(0))).collect();
         Arc::new(Self {
             limits,
             link,
@@ -150,7 +163,7 @@ impl Service {
         live.then_some((before, state))
     }
 
-    fn unsettled(&self) -> MutexGuard<'_, BTreeMap<Uuid, u64>> {
+    fn unsettled(&self) -> MutexGuard<'_, BTreeMap<Uuid, Unsettled>> {
         self.unsettled
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

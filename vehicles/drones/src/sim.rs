@@ -71,6 +71,18 @@ pub async fn run(args: SimArgs) -> Result<(), SimError> {
     };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    let mut out = std::io::stdout();
+    writeln!(out, "listening on {address}")?;
+    out.flush()?;
+    tokio::select! {
+        error = serve(listener, args) => Err(SimError::Io(error)),
+        _ = terminate.recv() => Ok(()),
+        result = tokio::signal::ctrl_c() => Ok(result?),
+    }
+}
+
+/// Serves a new swarm until the listener fails.
+pub async fn serve(listener: TcpListener, args: SimArgs) -> std::io::Error {
     let swarm = Swarm::new(&SwarmConfig {
         drones: args.drones,
         seed: args.seed,
@@ -78,16 +90,7 @@ pub async fn run(args: SimArgs) -> Result<(), SimError> {
         radio_losses: args.lose_radio,
         ..SwarmConfig::default()
     });
-    let mut out = std::io::stdout();
-    writeln!(out, "listening on {address}")?;
-    out.flush()?;
-    tokio::select! {
-        error = server::serve(listener, World::new(swarm, args.swarm), args.speed) => {
-            Err(SimError::Io(error))
-        }
-        _ = terminate.recv() => Ok(()),
-        result = tokio::signal::ctrl_c() => Ok(result?),
-    }
+    server::serve(listener, World::new(swarm, args.swarm), args.speed).await
 }
 
 fn speed(text: &str) -> Result<f64, String> {

@@ -291,6 +291,36 @@ async fn one_issuers_key_does_not_vouch_for_another() {
 }
 
 #[tokio::test]
+async fn the_first_set_is_asked_for_every_second() {
+    let key = SigningKey::new("ES256", "k1");
+    let idp = Idp::start(&[&key]).await;
+    let authenticator = authenticator(&idp);
+    let token = good(&idp, &key, "alice");
+    idp.answer(Answer::Status(503));
+    let unavailable = || Err(AuthnError::KeysUnavailable);
+    check(&authenticator, &token, 0, unavailable()).await;
+    idp.publish(&[&key]);
+    check(&authenticator, &token, 0, unavailable()).await;
+    assert_eq!(idp.fetches(), 1);
+    check(&authenticator, &token, 1, Ok(())).await;
+}
+
+#[tokio::test]
+async fn a_clock_set_back_does_not_stop_the_refreshing() {
+    let (first, second) = (
+        SigningKey::new("ES256", "k1"),
+        SigningKey::new("ES256", "k2"),
+    );
+    let idp = Idp::start(&[&first]).await;
+    let authenticator = authenticator(&idp);
+    check(&authenticator, &good(&idp, &first, "alice"), 3_600, Ok(())).await;
+    idp.publish(&[&second]);
+    check(&authenticator, &good(&idp, &second, "alice"), 0, Ok(())).await;
+    authenticator.refresh_if_due(at(-60)).await;
+    assert_eq!(idp.fetches(), 3);
+}
+
+#[tokio::test]
 async fn an_unchanged_set_keeps_verified_tokens() {
     let key = SigningKey::new("ES256", "k1");
     let idp = Idp::start(&[&key]).await;

@@ -33,16 +33,18 @@ fn only_the_code_matches() {
 fn other_shapes_are_no_codes() {
     let text = code().reveal();
     assert!(ApprovalCode::parse(&text).is_some());
+    let rest: String = text.chars().skip(1).collect();
+    let shorter: String = text.chars().skip(2).collect();
     let others = [
         String::new(),
-        text[1..].to_owned(),
+        rest.clone(),
         format!("{text}A"),
         format!("{text}="),
-        format!(" {}", &text[1..]),
-        format!("{}+", &text[1..]),
-        format!("{}/", &text[1..]),
-        format!("{}é", &text[2..]),
-        format!("{}\n", &text[1..]),
+        format!(" {rest}"),
+        format!("{rest}+"),
+        format!("{rest}/"),
+        format!("{shorter}é"),
+        format!("{rest}\n"),
         hex(&[7; 16]).replace('0', "%"),
     ];
     for other in others {

@@ -51,7 +51,7 @@ fn the_digest_of_the_example_stays() {
     for bad in [
         "",
         "\"",
-        &text[1..],
+        text.trim_start_matches('9'),
         &text.to_uppercase(),
         &format!("\"{text}"),
     ] {

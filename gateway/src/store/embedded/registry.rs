@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::{EmbeddedStore, unavailable};
 use crate::plans::ObjectRef;
-use crate::store::object::check_revision;
+use crate::store::object::check;
 use crate::store::{
     Change, Head, Heartbeat, Instance, Put, RegistryObject, RegistryStore, StoreError, decode,
     encode, from_micros, micros,
@@ -37,7 +37,7 @@ impl RegistryStore for EmbeddedStore {
     }
 
     async fn delete(&self, key: &ObjectRef, owner: &str, revision: u64) -> Result<Put, StoreError> {
-        check_revision(revision)?;
+        check(key, revision)?;
         self.apply(Edit {
             key: key.clone(),
             owner: owner.to_owned(),

@@ -132,3 +132,6 @@ async fn statement(connection: &mut SqliteConnection, sql: &'static str) -> Resu
         .map(|_| ())
         .map_err(unavailable)
 }
+
+#[cfg(test)]
+mod tests;

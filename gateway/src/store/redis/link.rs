@@ -2,8 +2,10 @@
 //! it is in doubt. Every call ends within the configured time, whatever the
 //! server does, and at most so many calls are under way at once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisResult,
@@ -18,27 +20,16 @@ use crate::store::StoreError;
 /// No wait is longer, whatever the configuration says.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A connection and its number, so that only the one that failed is dropped.
-#[derive(Clone)]
-struct Numbered {
-    number: u64,
-    connection: MultiplexedConnection,
-}
-
-/// What is kept between calls.
-#[derive(Default)]
-struct Slot {
-    made: u64,
-    current: Option<Numbered>,
-}
-
 /// The way to the server.
 pub(super) struct Link {
     client: Client,
     settings: AsyncConnectionConfig,
     timeout: Duration,
     places: Semaphore,
-    slot: Mutex<Slot>,
+    /// The connection at hand; none before the first call and after a failure.
+    current: ArcSwapOption<MultiplexedConnection>,
+    /// Held by the one who makes a connection for all.
+    connecting: Mutex<()>,
 }
 
 impl Link {
@@ -56,7 +47,8 @@ impl Link {
             settings,
             timeout,
             places: Semaphore::new(config.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
-            slot: Mutex::default(),
+            current: ArcSwapOption::empty(),
+            connecting: Mutex::default(),
         })
     }
 
@@ -82,50 +74,39 @@ impl Link {
     ) -> Result<T, StoreError> {
         let _place = self.places.try_acquire().map_err(|_| StoreError::Busy)?;
         let deadline = Instant::now() + self.timeout;
-        let numbered = timeout_at(deadline, self.connection())
+        let connection = timeout_at(deadline, self.connection())
             .await
             .map_err(|_| StoreError::TimedOut)??;
-        let answer = timeout_at(deadline, work(numbered.connection)).await;
+        let answer = timeout_at(deadline, work(connection.as_ref().clone())).await;
         let error = match answer {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(error)) if !in_doubt(&error) => return Err(translate(&error)),
             Ok(Err(error)) => translate(&error),
             Err(_) => StoreError::TimedOut,
         };
-        self.drop_connection(numbered.number).await;
+        // Only this connection: another caller may have made a new one already.
+        self.current.compare_and_swap(&connection, None);
         Err(error)
     }
 
     /// The connection at hand, or a new one. Whoever makes it makes it for all
     /// who wait meanwhile.
-    async fn connection(&self) -> Result<Numbered, StoreError> {
-        let mut slot = self.slot.lock().await;
-        if let Some(numbered) = &slot.current {
-            return Ok(numbered.clone());
+    async fn connection(&self) -> Result<Arc<MultiplexedConnection>, StoreError> {
+        if let Some(connection) = self.current.load_full() {
+            return Ok(connection);
+        }
+        let _turn = self.connecting.lock().await;
+        if let Some(connection) = self.current.load_full() {
+            return Ok(connection);
         }
         let connection = self
             .client
             .get_multiplexed_async_connection_with_config(&self.settings)
             .await
             .map_err(|error| translate(&error))?;
-        slot.made += 1;
-        let numbered = Numbered {
-            number: slot.made,
-            connection,
-        };
-        slot.current = Some(numbered.clone());
-        Ok(numbered)
-    }
-
-    async fn drop_connection(&self, number: u64) {
-        let mut slot = self.slot.lock().await;
-        if slot
-            .current
-            .as_ref()
-            .is_some_and(|at_hand| at_hand.number == number)
-        {
-            slot.current = None;
-        }
+        let connection = Arc::new(connection);
+        self.current.store(Some(connection.clone()));
+        Ok(connection)
     }
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::RedisStore;
 use crate::plans::ObjectRef;
-use crate::store::object::check_revision;
+use crate::store::object::check;
 use crate::store::{
     Change, Head, Heartbeat, Instance, Put, RegistryObject, RegistryStore, StoreError, decode,
     encode, from_micros, micros,
@@ -58,7 +58,7 @@ impl RegistryStore for RedisStore {
     }
 
     async fn delete(&self, key: &ObjectRef, owner: &str, revision: u64) -> Result<Put, StoreError> {
-        check_revision(revision)?;
+        check(key, revision)?;
         self.apply(key, owner, revision, String::new()).await
     }
 

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -69,8 +70,12 @@ impl RedisServer {
         format!("redis+unix://{}", self.socket().display())
     }
 
+    /// Patient: a busy machine is not a hung server.
     pub(super) fn config(&self) -> RedisConfig {
-        RedisConfig::at(self.url())
+        RedisConfig {
+            timeout: Duration::from_secs(10),
+            ..RedisConfig::at(self.url())
+        }
     }
 
     pub(super) async fn store(&self) -> Store {

@@ -25,6 +25,9 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("revisions that cannot be compared are refused", |pair| {
         Box::pin(bounds(pair))
     }),
+    ("names that could be taken for others are refused", |pair| {
+        Box::pin(names(pair))
+    }),
     ("signs of life are the last of each", |pair| {
         Box::pin(alive(pair))
     }),
@@ -207,6 +210,22 @@ async fn bounds(pair: Pair) {
     );
     let changes = registry.changes(0, 10).await.expect("changes");
     assert_eq!(changes[0].revision, MAX_REVISION);
+}
+
+async fn names(pair: Pair) {
+    let registry = &pair.one.registry;
+    for (kind, id) in [("", "s"), ("a/b", "s"), ("Swarm", "")] {
+        let mut object = swarm(id, 1, "acme");
+        object.kind = kind.to_owned();
+        let put = registry.put(&object).await;
+        assert!(matches!(put, Err(StoreError::Refused { .. })), "{put:?}");
+        let delete = registry.delete(&object.key(), "drones", 1).await;
+        assert!(
+            matches!(delete, Err(StoreError::Refused { .. })),
+            "{delete:?}"
+        );
+    }
+    assert_eq!(registry.changes(0, 10).await, Ok(vec![]));
 }
 
 async fn alive(pair: Pair) {

@@ -22,7 +22,12 @@ fn check(facts: &PrincipalFacts, action: &str, resource: &ResourceFacts, expecte
 fn who_sees_gets_403_and_who_does_not_gets_404() {
     let viewer = person("vera", &[Role::Viewer]);
     check(&viewer, "mission_start", &object(SWARM), "403");
-    check(&viewer, "mission_start", &missing(SWARM), "404 guard.tenant guard.unplaced");
+    check(
+        &viewer,
+        "mission_start",
+        &missing(SWARM),
+        "404 guard.tenant guard.unplaced",
+    );
     let stranger = person("nobody", &[]);
     check(&stranger, "mission_start", &object(SWARM), "404");
     let foreign = PrincipalFacts {
@@ -32,7 +37,12 @@ fn who_sees_gets_403_and_who_does_not_gets_404() {
     check(&foreign, "swarm_land", &object(SWARM), "404 guard.tenant");
     let nobody = caller(PrincipalKind::Anonymous, "anonymous", &[]);
     check(&nobody, "swarm_state", &object(SWARM), "404");
-    check(&nobody, "swarm_state", &missing(SWARM), "404 guard.unplaced");
+    check(
+        &nobody,
+        "swarm_state",
+        &missing(SWARM),
+        "404 guard.unplaced",
+    );
 }
 
 #[test]
@@ -42,7 +52,12 @@ fn a_grant_on_the_installation_reaches_everything_of_the_tenants() {
         ..person("vera", &[])
     };
     check(&everywhere, "swarm_land", &object(SWARM), "allow view.role");
-    check(&everywhere, "swarm_land", &missing(SWARM), "404 guard.tenant");
+    check(
+        &everywhere,
+        "swarm_land",
+        &missing(SWARM),
+        "404 guard.tenant",
+    );
 }
 
 #[test]
@@ -51,8 +66,16 @@ fn decide_by_row_and_observe_agree_with_the_action() {
     let viewer = prepared(&person("vera", &[Role::Viewer]));
     let land = bundle.decide(&viewer, row_of("swarm_land"), &object(SWARM), &enforced());
     assert_eq!(told(&land), "allow view.role");
-    assert!(bundle.observe(&viewer, &object(SWARM), &enforced()).is_allow());
-    assert!(!bundle.observe(&viewer, &missing(SWARM), &enforced()).is_allow());
+    assert!(
+        bundle
+            .observe(&viewer, &object(SWARM), &enforced())
+            .is_allow()
+    );
+    assert!(
+        !bundle
+            .observe(&viewer, &missing(SWARM), &enforced())
+            .is_allow()
+    );
 }
 
 #[test]
@@ -93,13 +116,21 @@ fn with_people() -> Bundle {
 
 /// Decides `plan_approve` with the person alias that the grants file gives.
 fn approve(bundle: &Bundle, approver: PrincipalFacts, proposed_by: Proposer, expected: &str) {
-    let entry = bundle.directory().entry(&approver.issuer, &approver.subject);
+    let entry = bundle
+        .directory()
+        .entry(&approver.issuer, &approver.subject);
     let approver = PrincipalFacts {
         person: entry.person,
         suspended: entry.suspended,
         ..approver
     };
-    let got = ask(bundle, &approver, "plan_approve", &plan(proposed_by.clone()), &enforced());
+    let got = ask(
+        bundle,
+        &approver,
+        "plan_approve",
+        &plan(proposed_by.clone()),
+        &enforced(),
+    );
     assert_eq!(got, expected, "{approver:?} {proposed_by:?}");
 }
 
@@ -114,7 +145,10 @@ fn a_proposer_does_not_approve_under_any_name() {
     // Another spelling of subject or issuer.
     approve(&bundle, alice("Alice"), proposer("alice"), refused);
     approve(&bundle, alice("alice"), proposer(" ALICE"), refused);
-    let slash = Proposer { issuer: "https://IDP.example/".to_owned(), ..proposer("alice") };
+    let slash = Proposer {
+        issuer: "https://IDP.example/".to_owned(),
+        ..proposer("alice")
+    };
     approve(&bundle, alice("alice"), slash, refused);
     // Another identity of the same person, an account of hers included.
     let elsewhere = PrincipalFacts {
@@ -125,12 +159,23 @@ fn a_proposer_does_not_approve_under_any_name() {
     approve(&bundle, elsewhere, proposer("alice-service"), refused);
     approve(&bundle, alice("alice"), proposer("alice-service"), refused);
     // An agent with a token that alice delegated, and alice acting for another.
-    let delegated = Proposer { actor: Some("any-agent".to_owned()), ..proposer("alice") };
+    let delegated = Proposer {
+        actor: Some("any-agent".to_owned()),
+        ..proposer("alice")
+    };
     approve(&bundle, alice("alice"), delegated, refused);
-    let acting = Proposer { actor: Some("alice".to_owned()), ..proposer("olga") };
+    let acting = Proposer {
+        actor: Some("alice".to_owned()),
+        ..proposer("olga")
+    };
     approve(&bundle, alice("alice"), acting, refused);
     // Every role there is does not help.
-    approve(&bundle, person("alice", &Role::ALL), proposer("alice"), refused);
+    approve(
+        &bundle,
+        person("alice", &Role::ALL),
+        proposer("alice"),
+        refused,
+    );
 }
 
 #[test]
@@ -145,10 +190,25 @@ fn another_person_approves() {
     };
     approve(&bundle, namesake, proposer("alice"), "allow approve.role");
     // An agent with an identity of its own, and the person it acts for.
-    approve(&bundle, person("alice", &APPROVER), proposer("bot"), "allow approve.role");
+    approve(
+        &bundle,
+        person("alice", &APPROVER),
+        proposer("bot"),
+        "allow approve.role",
+    );
     // The role is still needed, and suspension still holds.
-    approve(&bundle, person("root", &[Role::Admin]), proposer("alice"), "403");
-    approve(&bundle, person("Sam", &APPROVER), proposer("alice"), "403 guard.suspended");
+    approve(
+        &bundle,
+        person("root", &[Role::Admin]),
+        proposer("alice"),
+        "403",
+    );
+    approve(
+        &bundle,
+        person("Sam", &APPROVER),
+        proposer("alice"),
+        "403 guard.suspended",
+    );
 }
 
 #[test]
@@ -173,18 +233,35 @@ fn overflowing() -> Bundle {
 }
 
 fn living(ttl_ms: i64) -> ContextFacts {
-    ContextFacts { ttl_ms, ..enforced() }
+    ContextFacts {
+        ttl_ms,
+        ..enforced()
+    }
 }
 
 #[test]
 fn a_guard_that_fails_breaks_the_decision() {
     let bundle = overflowing();
     let otto = person("otto", &[Role::Operator]);
-    let mut decide = |ttl_ms| ask(&bundle, &otto, "mission_start", &object(SWARM), &living(ttl_ms));
+    let decide = |ttl_ms| {
+        ask(
+            &bundle,
+            &otto,
+            "mission_start",
+            &object(SWARM),
+            &living(ttl_ms),
+        )
+    };
     assert_eq!(decide(600_000), "allow control.role");
     assert_eq!(decide(i64::MAX), "broken guard.overflow");
     // Other actions do not meet the guard.
-    let land = ask(&bundle, &otto, "swarm_land", &object(SWARM), &living(i64::MAX));
+    let land = ask(
+        &bundle,
+        &otto,
+        "swarm_land",
+        &object(SWARM),
+        &living(i64::MAX),
+    );
     assert_eq!(land, "allow view.role");
 }
 
@@ -200,10 +277,24 @@ when { resource in principal.grants.viewer && context.ttl_ms + 1 > 0 };
     overlay.remove("cases/stops.json");
     let bundle = overlay.load().unwrap();
     let vera = person("vera", &[Role::Viewer]);
-    let land = |bundle: &Bundle| ask(bundle, &vera, "swarm_land", &object(SWARM), &living(i64::MAX));
+    let land = |bundle: &Bundle| {
+        ask(
+            bundle,
+            &vera,
+            "swarm_land",
+            &object(SWARM),
+            &living(i64::MAX),
+        )
+    };
     assert_eq!(land(&bundle), "broken view.overflow");
     // A denial whose visibility cannot be told is broken as well.
-    let start = ask(&bundle, &vera, "mission_start", &object(SWARM), &living(i64::MAX));
+    let start = ask(
+        &bundle,
+        &vera,
+        "mission_start",
+        &object(SWARM),
+        &living(i64::MAX),
+    );
     assert_eq!(start, "broken view.overflow");
     // What a stop falls back on.
     assert_eq!(land(&Bundle::minimal().unwrap()), "allow view.role");
@@ -218,8 +309,14 @@ fn the_minimal_bundle_gives_sight_and_stop_and_nothing_else() {
         let got = bundle.decide(&prepared(&root), row, &object(row.resource), &enforced());
         let viewing = row.relation == interlock_surface::Relation::View;
         assert_eq!(got.is_allow(), viewing, "{action}");
-        let foreign = PrincipalFacts { tenants: vec!["umbrella".to_owned()], ..root.clone() };
+        let foreign = PrincipalFacts {
+            tenants: vec!["umbrella".to_owned()],
+            ..root.clone()
+        };
         let got = bundle.decide(&prepared(&foreign), row, &object(row.resource), &enforced());
-        assert!(row.public || matches!(got, Decision::Deny { visible: false, .. }), "{action}");
+        assert!(
+            row.public || matches!(got, Decision::Deny { visible: false, .. }),
+            "{action}"
+        );
     }
 }

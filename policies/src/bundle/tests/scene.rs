@@ -21,7 +21,10 @@ pub(crate) fn caller(kind: PrincipalKind, subject: &str, roles: &[Role]) -> Prin
         actor: None,
         person: None,
         tenants: holds.then(|| "acme".to_owned()).into_iter().collect(),
-        grants: roles.iter().map(|role| (*role, "acme".to_owned())).collect(),
+        grants: roles
+            .iter()
+            .map(|role| (*role, "acme".to_owned()))
+            .collect(),
         suspended: false,
     }
 }

@@ -105,11 +105,6 @@ pub(super) async fn not_found() -> Problem {
     Problem::NotFound
 }
 
-/// The table has the path, not the method.
-pub(super) async fn method_not_allowed() -> Problem {
-    Problem::MethodNotAllowed
-}
-
 fn ask(granted: &Granted, body: Bytes) -> Result<Ask, Problem> {
     // The guard demands one of every write.
     let operation = granted.operation().ok_or(Problem::Internal)?;

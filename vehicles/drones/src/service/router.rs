@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::Method;
-use axum::middleware::from_fn_with_state;
+use axum::extract::Request;
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Method};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use interlock_guard::{Guard, require_grant};
-use interlock_surface::{ROWS, Row, ServedBy};
+use interlock_surface::{Listener, Match, ROWS, Row, ServedBy, find};
 use thiserror::Error;
 
+use super::problem::Problem;
 use super::{Service, handlers};
+
+#[cfg(test)]
+mod tests;
 
 /// The name of this service in the surface, in grants and in the feed.
 pub const SERVICE: &str = "drones";
@@ -44,23 +51,50 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 /// # Errors
 /// [`RouterError`], when the list above and the surface differ.
 pub fn router(service: Arc<Service>, guard: &Arc<Guard>) -> Result<Router, RouterError> {
-    if let Some(row) = rows().find(|row| !ROUTES.iter().any(|(name, _)| *name == row.name)) {
-        return Err(RouterError::Unserved(row.name));
-    }
     let mut router = Router::new();
-    for (name, handler) in ROUTES {
-        let row = rows().find(|row| row.name == *name);
-        let row = row.ok_or(RouterError::Unlisted(name))?;
+    for (row, handler) in bind(ROUTES)? {
         let method = Method::from_bytes(row.method.as_str().as_bytes()).ok();
         let filter = method.and_then(|method| MethodFilter::try_from(method).ok());
-        let filter = filter.ok_or(RouterError::Method(name))?;
+        let filter = filter.ok_or(RouterError::Method(row.name))?;
         let layer = from_fn_with_state(Arc::clone(guard), require_grant);
         router = router.route(row.path, handler(filter).route_layer(layer));
     }
     Ok(router
         .fallback(handlers::not_found)
-        .method_not_allowed_fallback(handlers::method_not_allowed)
+        .layer(from_fn(listed))
         .with_state(service))
+}
+
+/// What is not in the surface is refused before anything else looks at it: the router's patterns
+/// take any text for a parameter, the surface does not.
+async fn listed(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().as_str(), request.uri().path());
+    match find(Listener::Service(SERVICE), method, path) {
+        Match::Found { .. } => next.run(request).await,
+        Match::NotFound => Problem::NotFound.into_response(),
+        Match::MethodNotAllowed { allow } => {
+            let mut response = Problem::MethodNotAllowed.into_response();
+            response
+                .headers_mut()
+                .insert(ALLOW, HeaderValue::from_static(allow));
+            response
+        }
+    }
+}
+
+/// Finds the row of each route, and that no row is left.
+fn bind(
+    routes: &'static [(&'static str, Handler)],
+) -> Result<Vec<(&'static Row, Handler)>, RouterError> {
+    if let Some(row) = rows().find(|row| !routes.iter().any(|(name, _)| *name == row.name)) {
+        return Err(RouterError::Unserved(row.name));
+    }
+    let bound = routes.iter().map(|(name, handler)| {
+        let row = rows().find(|row| row.name == *name);
+        row.map(|row| (row, *handler))
+            .ok_or(RouterError::Unlisted(name))
+    });
+    bound.collect()
 }
 
 /// How the routes and the surface differ.

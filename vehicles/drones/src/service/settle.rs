@@ -1,10 +1,13 @@
 //! Settling: what became of an operation, said once and for ever.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Service;
+use super::{Service, Unsettled};
+use crate::contract::state::SwarmState;
 use crate::database::DatabaseError;
 use crate::operations::{Answer, Effect, Standing};
 
@@ -63,62 +66,67 @@ impl Service {
                 Settled::of(State::Running, Effect::Maybe, None, detail)
             }
             Standing::Unsettled => {
-                // What was sent on the present connection may still be on its way there.
-                if self.sent_on_this_connection(operation) {
-                    self.link.reconnect();
-                }
                 let detail = Some("begun earlier; the swarm must report before it can be settled");
                 Settled::of(State::Running, Effect::Maybe, None, detail)
             }
         })
     }
 
-    /// Settles every unclear start that the swarm's own list of missions can decide.
+    /// Settles every start that can be settled now.
     pub(super) async fn settle_all(&self) -> Result<(), DatabaseError> {
         if self.unsettled().is_empty() {
             return Ok(());
         }
         let _one_at_a_time = self.settling.lock().await;
-        let Some((connection, state)) = self.reported() else {
-            return Ok(());
-        };
-        let decidable: Vec<Uuid> = {
-            let unsettled = self.unsettled();
-            let earlier = unsettled
-                .iter()
-                .filter(|(_, sent_on)| **sent_on < connection);
-            earlier.map(|(id, _)| *id).collect()
-        };
-        for id in decidable {
-            self.settle_by(id, state.known_missions.contains(&id))
-                .await?;
+        let reported = self.reported();
+        let open: Vec<(Uuid, Unsettled)> = self
+            .unsettled()
+            .iter()
+            .map(|(id, unsettled)| (*id, *unsettled))
+            .collect();
+        for (id, unsettled) in open {
+            match (unsettled.flown(id, reported.as_ref()), &reported) {
+                (Some(flown), _) => self.settle_as(id, flown).await?,
+                // It may still be on its way over this very connection; a new one fences it.
+                (None, Some(_)) => self.link.reconnect(),
+                (None, None) => {}
+            }
+        }
+        if let Some((connection, state)) = reported {
             self.missions.observe(&state, connection, self.clock.now());
         }
         Ok(())
     }
 
-    /// INVARIANT: a connection newer than the one a start was sent on has fenced that one before
-    /// this report was made. So a mission the report does not know is never flown.
-    async fn settle_by(&self, id: Uuid, known: bool) -> Result<(), DatabaseError> {
+    async fn settle_as(&self, id: Uuid, flown: bool) -> Result<(), DatabaseError> {
         let now = self.clock.now();
-        if known {
-            if let Some(mission) = self.operations.begun_mission(id).await? {
-                self.operations.finish_done(&mission, now).await?;
-                if self.missions.get(id).is_none() {
-                    self.missions.insert(mission, u64::MAX, 0, now);
-                }
-            }
-        } else {
+        if !flown {
             self.operations.finish_refused(id, None, now).await?;
+        } else if let Some(mission) = self.operations.begun_mission(id).await? {
+            self.operations.finish_done(&mission, now).await?;
+            if self.missions.get(id).is_none() {
+                self.missions.insert(mission, u64::MAX, 0, now);
+            }
         }
-        tracing::info!(operation = %id, flown = known, "an unclear start is settled");
+        tracing::info!(operation = %id, flown, "an unclear start is settled");
         self.unsettled().remove(&id);
         Ok(())
     }
+}
 
-    fn sent_on_this_connection(&self, id: Uuid) -> bool {
-        let sent_on = self.unsettled().get(&id).copied();
-        sent_on.is_some_and(|sent_on| sent_on >= self.link.connection())
+impl Unsettled {
+    /// Whether the start happened, once that can be known.
+    ///
+    /// INVARIANT: a connection newer than the one a start was sent on has fenced that one before
+    /// it reports. So a mission that such a report does not know is never flown.
+    fn flown(self, id: Uuid, reported: Option<&(u64, Arc<SwarmState>)>) -> Option<bool> {
+        match self {
+            Self::Flown => Some(true),
+            Self::NotSent => Some(false),
+            Self::SentBy(last) => reported
+                .filter(|(connection, _)| last < *connection)
+                .map(|(_, state)| state.known_missions.contains(&id)),
+        }
     }
 }
 

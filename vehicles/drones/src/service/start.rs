@@ -8,8 +8,8 @@ use interlock_guard::{Clock, body_digest};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::Service;
 use super::problem::Problem;
+use super::{Service, Unsettled};
 use crate::contract::state::SwarmState;
 use crate::contract::{Mission, MissionRequest};
 use crate::crash::{CrashAt, CrashPoint};
@@ -71,7 +71,7 @@ impl Service {
             Ok(Begun::Existing(record)) => return replay(record, &digest),
             Err(error) => {
                 // It may be on disk all the same, so it has to be settled; nothing was sent.
-                self.unsettled().insert(ask.operation, 0);
+                self.unsettled().insert(ask.operation, Unsettled::NotSent);
                 return Err(not_durable(error));
             }
         };
@@ -190,7 +190,7 @@ impl Service {
         let now = self.clock.now();
         if let Err(error) = self.operations.finish_done(&mission, now).await {
             tracing::error!(operation = %mission.id, "a start is not recorded yet: {error}");
-            self.unsettled().insert(mission.id, 0);
+            self.unsettled().insert(mission.id, Unsettled::Flown);
         }
         self.missions
             .insert(mission, stops.epoch, self.link.connection(), now);
@@ -202,7 +202,9 @@ impl Service {
     async fn finish_failed(&self, operation: Uuid, problem: Problem) -> Problem {
         self.crash_at.reached(CrashPoint::BeforeFinish);
         if matches!(problem, Problem::Unknown(_)) {
-            self.unsettled().insert(operation, self.link.connection());
+            // A request that raced with the end of a connection goes out on the next one.
+            let last = self.link.connection().saturating_add(1);
+            self.unsettled().insert(operation, Unsettled::SentBy(last));
             self.link.reconnect();
             return problem;
         }
@@ -214,7 +216,7 @@ impl Service {
             .await;
         if let Err(error) = finished {
             tracing::error!(%operation, "a refused start is not recorded yet: {error}");
-            self.unsettled().insert(operation, 0);
+            self.unsettled().insert(operation, Unsettled::NotSent);
         }
         problem
     }

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use interlock_guard::Clock;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Service;
@@ -21,6 +22,9 @@ use crate::operations::Effect;
 
 /// How long the swarm has to acknowledge: within one attempt of the gateway.
 const PATIENCE: Duration = Duration::from_millis(600);
+
+/// Between two attempts at a link that is down.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long the disk has before a stop is answered without it.
 const RECORD_WITHIN: Duration = Duration::from_millis(100);
@@ -73,7 +77,7 @@ impl Service {
         let epoch = self.epoch.raise(self.clock.now());
         self.crash_at.reached(CrashPoint::StopBeforeLink);
         let (outcome, recorded) = tokio::join!(
-            self.link.command(command, mission, PATIENCE),
+            self.tell(command, mission),
             self.epoch.is_recorded(epoch, RECORD_WITHIN),
         );
         self.crash_at.reached(CrashPoint::StopAfterLink);
@@ -95,6 +99,21 @@ impl Service {
         let command = command.request_name();
         tracing::info!(epoch, recorded, command, "the swarm was stopped");
         Ok(Stopped { recorded, drones })
+    }
+
+    /// Sends a stop, again while it is certain that nothing was sent: a link that comes back
+    /// within the patience of the caller still carries it.
+    async fn tell(&self, command: Command, mission: Option<Uuid>) -> LinkOutcome {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let outcome = self.link.command(command, mission, left).await;
+            let again = Instant::now() + TRY_AGAIN;
+            if !matches!(outcome, LinkOutcome::NotSent { .. }) || again >= until {
+                return outcome;
+            }
+            tokio::time::sleep_until(again).await;
+        }
     }
 
     /// Whether a fresh report shows all drones of the mission on the ground.

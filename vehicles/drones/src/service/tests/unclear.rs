@@ -1,0 +1,218 @@
+//! Starts whose answer is lost, against a swarm whose every word is scripted.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use uuid::Uuid;
+
+use super::rig::{Call, Rig, route};
+
+/// A swarm of one drone on its pad that says what it is told to say.
+struct Swarm {
+    listener: TcpListener,
+    address: String,
+}
+
+struct Wire {
+    lines: Lines<BufReader<OwnedReadHalf>>,
+    writer: OwnedWriteHalf,
+}
+
+impl Swarm {
+    async fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        Self { listener, address }
+    }
+
+    /// Accepts the service's connection and its claim, and reports these missions as known.
+    async fn claimed(&self, known: &[Uuid], flies: Option<Uuid>) -> Wire {
+        let (stream, _): (TcpStream, _) = self.listener.accept().await.unwrap();
+        let (reader, writer) = stream.into_split();
+        let lines = BufReader::new(reader).lines();
+        let mut wire = Wire { lines, writer };
+        assert_eq!(wire.hear().await["op"], "claim");
+        wire.say(&json!({"op": "claimed", "accepted": true, "reason": null}))
+            .await;
+        wire.report(known, flies).await;
+        wire
+    }
+}
+
+impl Wire {
+    async fn hear(&mut self) -> Value {
+        let line = self.lines.next_line().await.unwrap().unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn say(&mut self, report: &Value) {
+        let mut line = report.to_string();
+        line.push('\n');
+        self.writer.write_all(line.as_bytes()).await.unwrap();
+    }
+
+    async fn report(&mut self, known: &[Uuid], flies: Option<Uuid>) {
+        let mission = flies.map(|id| json!({"id": id, "complete": false}));
+        self.say(&json!({
+            "op": "state", "takenAtMs": 0, "simulated": true, "mission": mission,
+            "knownMissions": known,
+            "drones": [{"id": "drone_1", "x": 0.0, "y": 0.0, "z": 0.0, "armed": false}],
+        }))
+        .await;
+    }
+
+    /// Hears the link being dropped.
+    async fn closed(&mut self) {
+        while let Ok(Some(_)) = self.lines.next_line().await {}
+    }
+}
+
+/// A start whose answer does not come in its time.
+fn impatient() -> Call {
+    let call = Call::start(&route());
+    Call {
+        deadline: call.asked_at + Duration::from_millis(750),
+        ..call
+    }
+}
+
+/// Loses the answer to a start, and settles by what the swarm then knows.
+async fn check(swarm_took_it: bool, state: &str, effect: &str) {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let start = impatient();
+    let lost = async {
+        let frame = wire.hear().await;
+        assert_eq!(frame["mission"]["id"], start.operation.to_string());
+        // The service fences what may still be on its way; twice, since the frame may have raced
+        // with the end of a connection.
+        let known = if swarm_took_it {
+            vec![start.operation]
+        } else {
+            Vec::new()
+        };
+        let flies = known.first().copied();
+        wire.closed().await;
+        let mut second = swarm.claimed(&known, flies).await;
+        second.closed().await;
+        let third = swarm.claimed(&known, flies).await;
+        (third, second)
+    };
+    let ((mut wire, _), reply) =
+        tokio::join!(lost, rig.check(&start, 504, "unknown-outcome", "maybe"));
+    assert!(reply.text.contains("settle"), "{}", reply.text);
+    let known = if swarm_took_it {
+        vec![start.operation]
+    } else {
+        Vec::new()
+    };
+    wire.report(&known, known.first().copied()).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let settled = loop {
+        let settled = rig.send(&Call::settle(start.operation)).await.json();
+        if settled["state"] != "running" {
+            break settled;
+        }
+        wire.report(&known, known.first().copied()).await;
+    };
+    assert_eq!(
+        (&settled["state"], &settled["effect"]),
+        (&json!(state), &json!(effect))
+    );
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_start_that_flew_is_settled_as_done() {
+    check(true, "done", "done").await;
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_start_that_never_flew_is_settled_as_not_done() {
+    check(false, "tombstoned", "none").await;
+}
+
+#[tokio::test]
+async fn while_a_start_is_unclear_nothing_else_starts_and_stops_go_out() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let start = impatient();
+    let unanswered = async {
+        wire.hear().await;
+        wire.closed().await;
+    };
+    tokio::join!(
+        unanswered,
+        rig.check(&start, 504, "unknown-outcome", "maybe")
+    );
+    rig.check(&Call::start(&route()), 503, "operation-unsettled", "none")
+        .await;
+    let again = Call {
+        jti: Uuid::new_v4(),
+        deadline: start.deadline + Duration::from_secs(10),
+        ..start.clone()
+    };
+    rig.check(&again, 409, "operation-in-progress", "maybe")
+        .await;
+    let stopping = async {
+        let mut wire = swarm
+            .claimed(&[start.operation], Some(start.operation))
+            .await;
+        // The service may drop this connection to fence the start; the stop is sent again then.
+        loop {
+            match wire.lines.next_line().await {
+                Ok(Some(line)) => {
+                    let frame: Value = serde_json::from_str(&line).unwrap();
+                    assert_eq!(frame["op"], "command");
+                    let acks = json!([{"id": "drone_1", "acknowledged": true}]);
+                    let seq = frame["seq"].clone();
+                    wire.say(&json!({
+                        "op": "ack", "seq": seq, "drones": acks, "accepted": true, "reason": null,
+                    }))
+                    .await;
+                    return;
+                }
+                Ok(None) | Err(_) => {
+                    wire = swarm
+                        .claimed(&[start.operation], Some(start.operation))
+                        .await;
+                }
+            }
+        }
+    };
+    let land = Call::land();
+    let ((), reply) = tokio::join!(stopping, rig.send(&land));
+    assert_eq!(reply.status.as_u16(), 202, "{}", reply.text);
+}
+
+#[tokio::test]
+async fn a_stop_nobody_acknowledges_may_not_have_stopped() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let call = Call::land();
+    let silent = async {
+        assert_eq!(wire.hear().await["op"], "command");
+    };
+    tokio::join!(silent, rig.check(&call, 504, "unknown-outcome", "maybe"));
+    let again = Call::land();
+    let deaf = async {
+        let frame = wire.hear().await;
+        let acks = json!([{"id": "drone_1", "acknowledged": false}]);
+        let seq = frame["seq"].clone();
+        wire.say(&json!({
+            "op": "ack", "seq": seq, "drones": acks, "accepted": true, "reason": null,
+        }))
+        .await;
+    };
+    tokio::join!(deaf, rig.check(&again, 504, "unknown-outcome", "maybe"));
+    let settled = rig.send(&Call::settle(call.operation)).await.json();
+    assert_eq!(settled["effect"], "maybe", "{settled}");
+}
