@@ -16,8 +16,6 @@ use std::process::ExitCode;
 #[expect(clippy::print_stderr, reason = "cargo shows it when the script fails")]
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=surface");
-    println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=build.rs");
     let (Some(root), Some(out)) = (env::var_os("CARGO_MANIFEST_DIR"), env::var_os("OUT_DIR"))
     else {
         eprintln!("cargo did not say where the crate and its output lie");

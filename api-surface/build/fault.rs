@@ -39,6 +39,8 @@ terms! {
         MixedKinds = "mixed-kinds",
         /// Whoever may see may stop.
         StopRelation = "stop-relation",
+        /// A stop asks for neither a key nor a body.
+        StopUnconditional = "stop-unconditional",
         /// No tool approves.
         ToolOnApproval = "tool-on-approval",
         /// No tool starts a vehicle without a code.
@@ -63,6 +65,8 @@ terms! {
         PublicClass = "public-class",
         /// A row that callers reach has an action, an internal one has none.
         ActionRule = "action-rule",
+        /// The status of success is one of success.
+        SuccessStatus = "success-status",
         /// A row is served on exactly one kind of listener.
         ServedNowhere = "served-nowhere",
         /// Every class has a promise for every failure, once.

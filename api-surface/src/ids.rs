@@ -78,3 +78,6 @@ id! {
     /// An object that hangs in the hierarchy: a swarm, a mower, a plan.
     ObjectId
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ pub mod ids;
 mod matching;
 mod params;
 mod relation;
+pub mod render;
 mod row;
 mod tables;
 mod text;

@@ -110,3 +110,6 @@ pub(crate) fn canonical(kind: ParamKind, text: &str) -> Option<String> {
         ParamKind::Text => is_id(text).then(|| text.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

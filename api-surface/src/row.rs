@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::class::Class;
 use crate::relation::Relation;
 use crate::terms::{BodyRule, Idempotency, Method, ParamKind, ResourceType, ServedBy};
@@ -112,6 +114,22 @@ pub enum ResourceFrom {
     Service,
     /// The path parameter of this name.
     Path(&'static str),
+}
+
+/// As the tables write it: `service`, or `path:` and the parameter.
+impl fmt::Display for ResourceFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service => f.write_str("service"),
+            Self::Path(param) => write!(f, "path:{param}"),
+        }
+    }
+}
+
+impl Serialize for ResourceFrom {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Deadlines of a call in milliseconds: connect < attempt <= total < gateway.

@@ -95,3 +95,23 @@ terms! {
         Untouched = "untouched",
     }
 }
+
+impl Condition {
+    /// One sentence for people who read the rendered matrix.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::StoreDown => {
+                "The store of plans, keys and registry refuses, hangs, resets or has no connection left."
+            }
+            Self::KeysUnreachable => "The identity provider's keys cannot be fetched.",
+            Self::BadPolicyReload => "A changed policy bundle does not load and was refused.",
+            Self::AuditFailing => "Audit records cannot be written.",
+            Self::EffectNone => {
+                "The vehicle service failed for a passing reason, and it is certain that nothing moved."
+            }
+            Self::EffectUnclear => {
+                "The call was sent, and no answer came that says whether it took effect."
+            }
+        }
+    }
+}
