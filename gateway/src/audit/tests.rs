@@ -167,7 +167,7 @@ async fn a_cut_tail_shows_against_the_head() {
     let (file, _) = closed_log(directory.path()).await;
     let text = fs::read_to_string(&file).unwrap();
     let cut = text.trim_end().rfind('\n').unwrap();
-    fs::write(&file, &text[..=cut]).unwrap();
+    fs::write(&file, &text.as_bytes()[..=cut]).unwrap();
     let report = verify(&file, None).unwrap();
     assert_eq!(report.chains[0].ending, Ending::Open);
 }
@@ -245,7 +245,7 @@ async fn the_next_file_follows_the_last_one() {
         )
     };
     let second = fs::read_to_string(name(2)).unwrap();
-    fs::write(name(2), &second[..=second.find('\n').unwrap()]).unwrap();
+    fs::write(name(2), &second.as_bytes()[..=second.find('\n').unwrap()]).unwrap();
     assert!(wrong());
     fs::remove_file(name(2)).unwrap();
     assert!(wrong());
