@@ -61,12 +61,14 @@ async fn an_end_that_no_task_has_seen_is_seen() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (told, closed) = std::sync::mpsc::channel();
+    let (go, close) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for stream in listener.incoming().take(2) {
             let mut stream = stream.unwrap();
             let mut head = [0; 4096];
             assert!(stream.read(&mut head).unwrap() > 0);
             stream.write_all(OK.as_bytes()).unwrap();
+            close.recv().unwrap();
             drop(stream);
             told.send(()).unwrap();
         }
@@ -75,6 +77,7 @@ async fn an_end_that_no_task_has_seen_is_seen() {
     for _ in 0..2 {
         let outcome = call(&client, get(), &PATIENT).await;
         assert_eq!(verdict(outcome).await, "200 ok");
+        go.send(()).unwrap();
         // Blocks the one thread of this runtime, on purpose.
         closed.recv().unwrap();
     }
