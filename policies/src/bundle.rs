@@ -6,6 +6,7 @@
 mod cases;
 pub(crate) mod files;
 mod manifest;
+mod nesting;
 mod parse;
 mod stop_gate;
 mod surface;
@@ -101,9 +102,25 @@ impl Bundle {
         policies.ready(&files, Directory::default())
     }
 
+    /// Loads a bundle from files already read, on a stack that is large enough
+    /// for every text that passes the bound on nesting. A panic of a library
+    /// on some text refuses the bundle and nothing else.
+    pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
+        std::thread::scope(|scope| {
+            let loader = std::thread::Builder::new()
+                .name("bundle".to_owned())
+                .stack_size(nesting::LOADING_STACK)
+                .spawn_scoped(scope, || Self::checked(files));
+            let fault = |what: String| Diagnostics::from(Diagnostic::new(Check::Files, what));
+            let loader = loader.map_err(|error| fault(format!("no thread to load on: {error}")))?;
+            let panicked = |_| fault("a fault of the policy library on this bundle".to_owned());
+            loader.join().map_err(panicked)?
+        })
+    }
+
     /// Checks the files in order of what rests on what, and reports all faults
     /// of the first step that has any.
-    pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
+    fn checked(files: &Files) -> Result<Self, Diagnostics> {
         let policies = Policies::check(files).map_err(Diagnostics::group)?;
         let directory = directory(files).map_err(Diagnostics::group)?;
         let located = policies.located.clone();
@@ -270,6 +287,7 @@ struct Policies {
 impl Policies {
     fn check(files: &Files) -> Result<Self, Vec<Diagnostic>> {
         manifest::check(files)?;
+        nesting::check(files)?;
         let internal = |error: &dyn std::fmt::Display| vec![Diagnostic::new(Check::Schema, error)];
         let schema = validate::schema(files)?;
         let vocabulary = Vocabulary::of(&schema).map_err(|error| internal(&error))?;
@@ -327,4 +345,4 @@ fn directory(files: &Files) -> Result<Directory, Vec<Diagnostic>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,6 +3,7 @@ mod broken;
 mod decide;
 mod files;
 mod matrix;
+mod nesting;
 mod optional;
 pub(crate) mod overlay;
 pub(crate) mod scene;
