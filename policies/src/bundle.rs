@@ -25,7 +25,7 @@ use interlock_surface::Row;
 use crate::decision::{Decision, Fault, Verdict};
 use crate::diagnostics::{Check, Diagnostic, Diagnostics};
 use crate::facts::{ContextFacts, Principal, ResourceFacts};
-use crate::grants::{Directory, GrantsError};
+use crate::grants::{Directory, Entry, GrantsError};
 use crate::index::Index;
 use crate::slice::{self, Action, OBSERVE, Resource, Vocabulary};
 use files::Files;
@@ -147,6 +147,11 @@ impl Bundle {
         &self.0.directory
     }
 
+    /// What the grants file says about an identity.
+    pub fn directory_grants(&self, issuer: &str, subject: &str) -> Entry {
+        self.0.directory.entry(issuer, subject)
+    }
+
     /// How many policies the bundle holds.
     pub fn len(&self) -> usize {
         self.0.policies.num_of_policies()
@@ -171,7 +176,7 @@ impl Bundle {
         let Some(action) = row.action else {
             let fault = Fault::new(format!("row `{}` has no action to decide on", row.name));
             return Decision::Broken {
-                faults: vec![fault],
+                errors: vec![fault],
             };
         };
         self.decide_action(principal, action, resource, context)
@@ -210,7 +215,7 @@ impl Bundle {
     ) -> Decision {
         match self.0.decide(principal, action, resource, context) {
             Ok(decision) => decision,
-            Err(faults) => Decision::Broken { faults },
+            Err(errors) => Decision::Broken { errors },
         }
     }
 }

@@ -99,8 +99,8 @@ pub(crate) fn told(decision: &Decision) -> String {
             let status = if *visible { "403" } else { "404" };
             format!("{status} {}", list(reasons))
         }
-        Decision::Broken { faults } => {
-            let policies = faults.iter().filter_map(|fault| fault.policy.clone());
+        Decision::Broken { errors } => {
+            let policies = errors.iter().filter_map(|fault| fault.policy.clone());
             format!("broken {}", list(&policies.collect::<Vec<_>>()))
         }
     };
