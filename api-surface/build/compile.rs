@@ -26,6 +26,7 @@ pub mod source;
 pub mod table;
 pub mod template;
 pub mod timeouts;
+pub mod words;
 
 use std::path::Path;
 

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::compile::class::Class;
 use crate::compile::failure_terms::Case;
 use crate::compile::failures::Cell;
+use crate::compile::reader::Located;
 use crate::compile::table::{Draft, FieldRole};
 use crate::compile::template::{Piece, Template};
 use crate::compile::terms::{Idempotency, Method, ServedBy};
@@ -49,7 +50,7 @@ pub fn constants(rows: &[Draft], timeouts: &[Timeout], cells: &[Cell]) -> String
     );
     let mut listeners = vec![
         listener("Listener::Public", rows, |row| {
-            row.served_by.value != ServedBy::Ops && row.class.value != Class::Internal
+            row.served_by.value != ServedBy::Ops && row.right.class != Class::Internal
         }),
         listener("Listener::Ops", rows, |row| {
             row.served_by.value == ServedBy::Ops
@@ -88,13 +89,14 @@ fn timeout(timeout: &Timeout) -> String {
 }
 
 fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
-    let maybe = |text: &Option<crate::compile::reader::Located<String>>| {
+    let maybe = |text: &Option<Located<String>>| {
         format!("{:?}", text.as_ref().map(|text| text.value.as_str()))
     };
     let timeout = timeouts
         .iter()
         .position(|timeout| timeout.name == row.timeout.value);
     let from = row
+        .right
         .resource_from
         .value
         .as_ref()
@@ -103,23 +105,31 @@ fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
         .idempotency
         .as_ref()
         .map_or(Idempotency::Never, |idempotency| idempotency.value);
-    let query: Vec<&str> = row.query.iter().map(|name| name.value.as_str()).collect();
+    let query: Vec<&str> = row
+        .content
+        .query
+        .iter()
+        .map(|name| name.value.as_str())
+        .collect();
     let fields = [
         ("index", index.to_string()),
         ("name", format!("{:?}", row.name.value)),
         ("service", format!("{:?}", row.service)),
-        ("method", format!("Method::{:?}", row.method.value)),
-        ("path", format!("{:?}", row.path.value)),
-        ("segments", segments(&row.template)),
-        ("kind", maybe(&row.kind)),
-        ("class", format!("Class::{:?}", row.class.value)),
-        ("relation", format!("Relation::{:?}", row.relation.value)),
-        ("calming", row.calming.value.to_string()),
-        ("public", row.public.value.to_string()),
-        ("action", maybe(&row.action)),
+        ("method", format!("Method::{:?}", row.call.method)),
+        ("path", format!("{:?}", row.call.path.value)),
+        ("segments", segments(&row.call.template)),
+        ("kind", maybe(&row.call.kind)),
+        ("class", format!("Class::{:?}", row.right.class)),
+        (
+            "relation",
+            format!("Relation::{:?}", row.right.relation.value),
+        ),
+        ("calming", row.right.calming.value.to_string()),
+        ("public", row.right.public.value.to_string()),
+        ("action", maybe(&row.right.action)),
         (
             "resource",
-            format!("ResourceType::{:?}", row.resource.value),
+            format!("ResourceType::{:?}", row.right.resource),
         ),
         ("resource_from", format!("ResourceFrom::{from}")),
         ("idempotency", format!("Idempotency::{idempotency:?}")),
@@ -127,18 +137,15 @@ fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
             "timeout",
             format!("&TIMEOUT_TABLE[{}]", timeout.unwrap_or_default()),
         ),
+        ("body_limit", row.content.body_limit.to_string()),
+        ("body", format!("BodyRule::{:?}", row.content.body.value)),
         (
-            "body_limit",
-            row.body_limit
-                .as_ref()
-                .map_or(0, |limit| limit.value)
-                .to_string(),
+            "acting",
+            format!("&{:?}", row.content.fields_of(FieldRole::Acting)),
         ),
-        ("body", format!("BodyRule::{:?}", row.body.value)),
-        ("acting", format!("&{:?}", row.fields_of(FieldRole::Acting))),
         (
             "annotation",
-            format!("&{:?}", row.fields_of(FieldRole::Annotation)),
+            format!("&{:?}", row.content.fields_of(FieldRole::Annotation)),
         ),
         ("query", format!("&{query:?}")),
         ("mcp_tool", maybe(&row.mcp_tool)),
@@ -148,8 +155,8 @@ fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
         ("stream", row.stream.to_string()),
         ("success", row.success.value.to_string()),
         ("summary", format!("{:?}", row.summary.value)),
-        ("request_schema", maybe(&row.request_schema)),
-        ("response_schema", maybe(&row.response_schema)),
+        ("request_schema", maybe(&row.content.request_schema)),
+        ("response_schema", maybe(&row.content.response_schema)),
     ];
     let fields: Vec<String> = fields
         .iter()
@@ -173,15 +180,18 @@ fn listener(name: &str, rows: &[Draft], serves: impl Fn(&Draft) -> bool) -> Stri
         let same = |shape: &&mut Vec<(usize, &Draft)>| {
             shape
                 .first()
-                .is_some_and(|(_, first)| first.template.same_shape(&row.template))
+                .is_some_and(|(_, first)| first.call.template.same_shape(&row.call.template))
         };
         match shapes.iter_mut().find(same) {
             Some(shape) => shape.push((index, row)),
             None => shapes.push(vec![(index, row)]),
         }
     }
-    let length =
-        |shape: &[(usize, &Draft)]| shape.first().map_or(0, |(_, row)| row.template.0.len());
+    let length = |shape: &[(usize, &Draft)]| {
+        shape
+            .first()
+            .map_or(0, |(_, row)| row.call.template.0.len())
+    };
     let longest = shapes
         .iter()
         .map(|shape| length(shape))
@@ -201,7 +211,7 @@ fn listener(name: &str, rows: &[Draft], serves: impl Fn(&Draft) -> bool) -> Stri
 }
 
 fn route(shape: &[(usize, &Draft)]) -> String {
-    let methods: BTreeSet<Method> = shape.iter().map(|(_, row)| row.method.value).collect();
+    let methods: BTreeSet<Method> = shape.iter().map(|(_, row)| row.call.method).collect();
     let mut allow: BTreeSet<&str> = methods.iter().map(|method| method.as_str()).collect();
     if methods.contains(&Method::Get) {
         allow.insert("HEAD");
@@ -209,12 +219,12 @@ fn route(shape: &[(usize, &Draft)]) -> String {
     let allow: Vec<&str> = allow.into_iter().collect();
     let segments = shape
         .first()
-        .map(|(_, row)| segments(&row.template))
+        .map(|(_, row)| segments(&row.call.template))
         .unwrap_or_default();
     let methods = methods.into_iter().map(|method| {
         let mut rows = shape
             .iter()
-            .filter(|(_, row)| row.method.value == method)
+            .filter(|(_, row)| row.call.method == method)
             .map(|(index, _)| format!("&ROW_TABLE[{index}]"));
         let first = rows.next().unwrap_or_default();
         let rest = list(rows);

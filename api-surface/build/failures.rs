@@ -5,7 +5,7 @@ use crate::compile::failure_terms::{Answer, Case, CodeFate, Condition, KeyFate, 
 use crate::compile::fault::{Fault, Law};
 use crate::compile::reader::{Located, Reader};
 use crate::compile::source::Source;
-use crate::compile::table::Words;
+use crate::compile::words::{Words, vocabulary};
 
 /// One cell of the matrix. Fields as in the crate's `Cell`.
 #[derive(Clone, Debug)]
@@ -49,28 +49,25 @@ pub fn read(source: &Source, faults: &mut Vec<Fault>) -> Vec<Cell> {
 /// Reads one promise and spreads it over its classes.
 fn promise(source: &Source, mut table: Reader<'_>, faults: &mut Vec<Fault>) -> Vec<Cell> {
     let mut words = Words { source, faults };
-    let law = Law::UnknownTerm;
     let condition = words.need(
         &mut table,
-        "condition",
-        law,
-        Condition::parse,
-        Condition::ALL,
+        &vocabulary!(Condition, "condition", UnknownTerm),
     );
     let classes = table.texts("classes", words.faults);
-    let case = words.may(&mut table, "case", law, Case::parse, Case::ALL);
-    let answer = words.need(&mut table, "answer", law, Answer::parse, Answer::ALL);
+    let case = words.may(&mut table, &vocabulary!(Case, "case", UnknownTerm));
+    let answer = words.need(&mut table, &vocabulary!(Answer, "answer", UnknownTerm));
     let status = table.number("status", words.faults);
     let sent = table.flag("sent", words.faults).value;
-    let effect = words.may(&mut table, "effect", law, Told::parse, Told::ALL);
-    let key = words.may(&mut table, "key", law, KeyFate::parse, KeyFate::ALL);
-    let code = words.may(&mut table, "code", law, CodeFate::parse, CodeFate::ALL);
+    let effect = words.may(&mut table, &vocabulary!(Told, "effect", UnknownTerm));
+    let key = words.may(&mut table, &vocabulary!(KeyFate, "key", UnknownTerm));
+    let code = words.may(&mut table, &vocabulary!(CodeFate, "code", UnknownTerm));
     let settled = table.flag("settled", words.faults).value;
     let text = table.need("text", words.faults);
     let at = table.line;
+    let line = vocabulary!(Line, "class", UnknownClass);
     let lines: Vec<_> = classes
         .iter()
-        .filter_map(|class| words.word(class, "class", Law::UnknownClass, Line::parse, Line::ALL))
+        .filter_map(|class| words.word(class, &line))
         .collect();
     table.finish(faults);
     let (Some(condition), Some(answer), Some(text)) = (condition, answer, text) else {

@@ -7,6 +7,7 @@ use crate::compile::relation::Relation;
 use crate::compile::source::Source;
 use crate::compile::template::Template;
 use crate::compile::terms::{BodyRule, Idempotency, Method, ResourceType, ServedBy};
+use crate::compile::words::{Words, vocabulary};
 
 terms! {
     /// What a body field is to the request.
@@ -18,30 +19,19 @@ terms! {
     }
 }
 
-/// A row as written. Fields as in the crate's `Row`.
+/// A row as written. Names are those of the crate's `Row`.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub source: Source,
+    /// Line of the `[[row]]` header.
     pub line: usize,
     pub service: String,
     pub name: Located<String>,
-    pub method: Located<Method>,
-    pub path: Located<String>,
-    pub template: Template,
-    pub kind: Option<Located<String>>,
-    pub class: Located<Class>,
-    pub relation: Located<Relation>,
-    pub calming: Located<bool>,
-    pub public: Located<bool>,
-    pub action: Option<Located<String>>,
-    pub resource: Located<ResourceType>,
-    pub resource_from: Located<Option<String>>,
+    pub call: Call,
+    pub right: Right,
+    pub content: Content,
     pub idempotency: Option<Located<Idempotency>>,
     pub timeout: Located<String>,
-    pub body: Located<BodyRule>,
-    pub body_limit: Option<Located<u32>>,
-    pub fields: Vec<(Located<String>, FieldRole)>,
-    pub query: Vec<Located<String>>,
     pub mcp_tool: Option<Located<String>>,
     pub preview: Option<Located<String>>,
     pub becomes: Option<Located<String>>,
@@ -49,6 +39,37 @@ pub struct Draft {
     pub stream: bool,
     pub success: Located<u16>,
     pub summary: Located<String>,
+}
+
+/// What is called.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub method: Method,
+    pub path: Located<String>,
+    pub template: Template,
+    pub kind: Option<Located<String>>,
+}
+
+/// What the caller must be allowed.
+#[derive(Clone, Debug)]
+pub struct Right {
+    pub class: Class,
+    pub relation: Located<Relation>,
+    pub calming: Located<bool>,
+    pub public: Located<bool>,
+    pub action: Option<Located<String>>,
+    pub resource: ResourceType,
+    /// The path parameter, or none for the service's one object.
+    pub resource_from: Located<Option<String>>,
+}
+
+/// What the call carries and brings back.
+#[derive(Clone, Debug)]
+pub struct Content {
+    pub body: Located<BodyRule>,
+    pub body_limit: u32,
+    pub fields: Vec<(Located<String>, FieldRole)>,
+    pub query: Vec<Located<String>>,
     pub request_schema: Option<Located<String>>,
     pub response_schema: Option<Located<String>>,
 }
@@ -58,14 +79,13 @@ impl Draft {
     pub fn fault(&self, line: usize, law: Law, text: impl Into<String>) -> Fault {
         self.source.fault(line, law, text)
     }
+}
 
+impl Content {
     /// Names of the body fields that have a role.
     pub fn fields_of(&self, role: FieldRole) -> Vec<&str> {
-        self.fields
-            .iter()
-            .filter(|(_, given)| *given == role)
-            .map(|(name, _)| name.value.as_str())
-            .collect()
+        let fields = self.fields.iter().filter(|(_, given)| *given == role);
+        fields.map(|(name, _)| name.value.as_str()).collect()
     }
 }
 
@@ -90,6 +110,7 @@ pub fn read(source: &Source, faults: &mut Vec<Fault>) -> Vec<Draft> {
 }
 
 /// Reads one row; `None` when a needed value is not there, which is a fault.
+/// Every key is looked at before that, so that all faults are found at once.
 fn draft(
     source: &Source,
     service: &str,
@@ -98,112 +119,33 @@ fn draft(
 ) -> Option<Draft> {
     let mut words = Words { source, faults };
     let name = row.need("name", words.faults);
-    let method = words.need(
-        &mut row,
-        "method",
-        Law::UnknownTerm,
-        Method::parse,
-        Method::ALL,
-    );
-    let path = row.need("path", words.faults);
-    let text_params = row.texts("text_params", words.faults);
-    let kind = row.text("kind", words.faults);
-    let class = words.need(
-        &mut row,
-        "class",
-        Law::UnknownClass,
-        Class::parse,
-        Class::ALL,
-    );
-    let relation = words.need(
-        &mut row,
-        "relation",
-        Law::UnknownRelation,
-        Relation::parse,
-        Relation::ALL,
-    );
-    let calming = row.flag("calming", words.faults);
-    let public = row.flag("public", words.faults);
-    let action = row.text("action", words.faults);
-    let resource = words.need(
-        &mut row,
-        "resource",
-        Law::UnknownTerm,
-        ResourceType::parse,
-        ResourceType::ALL,
-    );
-    let resource_from = words.resource_from(&mut row);
+    let call = call(&mut words, &mut row);
+    let right = right(&mut words, &mut row);
+    let content = content(&mut words, &mut row);
     let idempotency = words.may(
         &mut row,
-        "idempotency",
-        Law::UnknownTerm,
-        Idempotency::parse,
-        Idempotency::ALL,
+        &vocabulary!(Idempotency, "idempotency", UnknownTerm),
     );
     let timeout = row.need("timeout", words.faults);
-    let body = words
-        .may(
-            &mut row,
-            "body",
-            Law::UnknownTerm,
-            BodyRule::parse,
-            BodyRule::ALL,
-        )
-        .unwrap_or(Located {
-            value: BodyRule::None,
-            line: row.line,
-        });
-    let body_limit = row.number("body_limit", words.faults);
-    let fields = words.fields(&mut row);
-    let query = row.texts("query", words.faults);
     let mcp_tool = row.text("mcp_tool", words.faults);
     let preview = row.text("preview", words.faults);
     let becomes = row.text("becomes", words.faults);
-    let served_by = words.need(
-        &mut row,
-        "served_by",
-        Law::UnknownTerm,
-        ServedBy::parse,
-        ServedBy::ALL,
-    );
+    let served_by = words.need(&mut row, &vocabulary!(ServedBy, "served_by", UnknownTerm));
     let stream = row.flag("stream", words.faults).value;
     let success = row.need_number("success", words.faults);
     let summary = row.need("summary", words.faults);
-    let request_schema = row.text("request_schema", words.faults);
-    let response_schema = row.text("response_schema", words.faults);
     let line = row.line;
     row.finish(faults);
-
-    let path = path?;
-    let template = match Template::parse(&path.value, &text_params) {
-        Ok(template) => Some(template),
-        Err((at, law, text)) => {
-            faults.push(source.fault(at.unwrap_or(path.line), law, text));
-            None
-        }
-    };
     Some(Draft {
         source: source.clone(),
         line,
         service: service.to_owned(),
         name: name?,
-        method: method?,
-        path,
-        template: template?,
-        kind,
-        class: class?,
-        relation: relation?,
-        calming,
-        public,
-        action,
-        resource: resource?,
-        resource_from: resource_from?,
+        call: call?,
+        right: right?,
+        content,
         idempotency,
         timeout: timeout?,
-        body,
-        body_limit,
-        fields,
-        query,
         mcp_tool,
         preview,
         becomes,
@@ -211,106 +153,89 @@ fn draft(
         stream,
         success: success?,
         summary: summary?,
-        request_schema,
-        response_schema,
     })
 }
 
-/// Understands words of closed vocabularies.
-pub struct Words<'a> {
-    pub source: &'a Source,
-    pub faults: &'a mut Vec<Fault>,
+fn call(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Call> {
+    let method = words.need(row, &vocabulary!(Method, "method", UnknownTerm));
+    let path = row.need("path", words.faults);
+    let text_params = row.texts("text_params", words.faults);
+    let kind = row.text("kind", words.faults);
+    let path = path?;
+    match Template::parse(&path.value, &text_params) {
+        Ok(template) => Some(Call {
+            method: method?.value,
+            path,
+            template,
+            kind,
+        }),
+        Err((at, law, text)) => {
+            words
+                .faults
+                .push(words.source.fault(at.unwrap_or(path.line), law, text));
+            None
+        }
+    }
 }
 
-impl Words<'_> {
-    /// A word that may be absent.
-    pub fn may<T: std::fmt::Display>(
-        &mut self,
-        row: &mut Reader<'_>,
-        key: &str,
-        law: Law,
-        parse: fn(&str) -> Option<T>,
-        all: &[T],
-    ) -> Option<Located<T>> {
-        let word = row.text(key, self.faults)?;
-        self.word(&word, key, law, parse, all)
-    }
+fn right(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Right> {
+    let class = words.need(row, &vocabulary!(Class, "class", UnknownClass));
+    let relation = words.need(row, &vocabulary!(Relation, "relation", UnknownRelation));
+    let calming = row.flag("calming", words.faults);
+    let public = row.flag("public", words.faults);
+    let action = row.text("action", words.faults);
+    let resource = words.need(row, &vocabulary!(ResourceType, "resource", UnknownTerm));
+    let resource_from = resource_from(words, row);
+    Some(Right {
+        class: class?.value,
+        relation: relation?,
+        calming,
+        public,
+        action,
+        resource: resource?.value,
+        resource_from: resource_from?,
+    })
+}
 
-    /// A word that must be there.
-    pub fn need<T: std::fmt::Display>(
-        &mut self,
-        row: &mut Reader<'_>,
-        key: &str,
-        law: Law,
-        parse: fn(&str) -> Option<T>,
-        all: &[T],
-    ) -> Option<Located<T>> {
-        let word = row.need(key, self.faults)?;
-        self.word(&word, key, law, parse, all)
-    }
-
-    /// One word, or a fault that lists the vocabulary.
-    pub fn word<T: std::fmt::Display>(
-        &mut self,
-        word: &Located<String>,
-        key: &str,
-        law: Law,
-        parse: fn(&str) -> Option<T>,
-        all: &[T],
-    ) -> Option<Located<T>> {
-        if let Some(value) = parse(&word.value) {
-            return Some(Located {
-                value,
-                line: word.line,
-            });
-        }
-        let all: Vec<String> = all.iter().map(ToString::to_string).collect();
-        let text = format!(
-            "`{}` is no {key}; write one of {}",
-            word.value,
-            all.join(", ")
-        );
-        self.faults.push(self.source.fault(word.line, law, text));
-        None
-    }
-
-    fn resource_from(&mut self, row: &mut Reader<'_>) -> Option<Located<Option<String>>> {
-        let from = row.need("resource_from", self.faults)?;
-        if from.value == "service" {
-            return Some(Located {
-                value: None,
-                line: from.line,
-            });
-        }
-        if let Some(param) = from.value.strip_prefix("path:") {
-            return Some(Located {
-                value: Some(param.to_owned()),
-                line: from.line,
-            });
-        }
+fn resource_from(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Located<Option<String>>> {
+    let from = row.need("resource_from", words.faults)?;
+    let param = from.value.strip_prefix("path:");
+    if param.is_none() && from.value != "service" {
         let text = format!(
             "`{}` is no resource_from; write `service` or `path:parameter`",
             from.value
         );
-        self.faults
-            .push(self.source.fault(from.line, Law::UnknownTerm, text));
-        None
+        words
+            .faults
+            .push(words.source.fault(from.line, Law::UnknownTerm, text));
+        return None;
     }
+    Some(Located {
+        value: param.map(str::to_owned),
+        line: from.line,
+    })
+}
 
-    fn fields(&mut self, row: &mut Reader<'_>) -> Vec<(Located<String>, FieldRole)> {
-        let mut fields = Vec::new();
-        for (name, role) in row.pairs("fields", self.faults) {
-            let role = self.word(
-                &role,
-                "field role",
-                Law::UndeclaredField,
-                FieldRole::parse,
-                FieldRole::ALL,
-            );
-            if let Some(role) = role {
-                fields.push((name, role.value));
-            }
-        }
-        fields
+fn content(words: &mut Words<'_>, row: &mut Reader<'_>) -> Content {
+    let body = words.may(row, &vocabulary!(BodyRule, "body", UnknownTerm));
+    let body_limit = row.number("body_limit", words.faults);
+    let mut fields = Vec::new();
+    for (name, role) in row.pairs("fields", words.faults) {
+        let role = words.word(
+            &role,
+            &vocabulary!(FieldRole, "field role", UndeclaredField),
+        );
+        fields.extend(role.map(|role| (name, role.value)));
+    }
+    Content {
+        body: body.unwrap_or(Located {
+            value: BodyRule::None,
+            line: row.line,
+        }),
+        body_limit: body_limit.map_or(0, |limit| limit.value),
+        fields,
+        query: row.texts("query", words.faults),
+        request_schema: row.text("request_schema", words.faults),
+        response_schema: row.text("response_schema", words.faults),
     }
 }

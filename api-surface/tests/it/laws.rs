@@ -15,7 +15,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn fixture(name: &str) -> Source {
+pub(crate) fn fixture(name: &str) -> Source {
     let label = format!("broken/{name}.toml");
     let text = fs::read_to_string(root().join(&label))
         .unwrap_or_else(|error| panic!("{label} is needed: {error}"));
@@ -23,7 +23,7 @@ fn fixture(name: &str) -> Source {
 }
 
 /// The repository's tables with the fixture in the place of what it is.
-fn with(fixture: &Source) -> Sources {
+pub(crate) fn with(fixture: &Source) -> Sources {
     let mut sources = Sources::read(root()).expect("readable");
     sources.services.clear();
     let has = |header: &str| fixture.text.lines().any(|line| line.starts_with(header));

@@ -19,3 +19,5 @@ mod laws;
 mod openapi;
 #[cfg(test)]
 mod templates;
+#[cfg(test)]
+mod ways;
