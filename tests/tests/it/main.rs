@@ -8,6 +8,9 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod goldens;
+mod personas;
 mod repository;
 mod system;
 mod tour;
+mod verbs;
