@@ -10,7 +10,9 @@
 
 mod goldens;
 mod personas;
+mod problems;
 mod repository;
 mod system;
 mod tour;
+mod untouched;
 mod verbs;

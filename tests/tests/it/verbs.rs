@@ -106,6 +106,10 @@ async fn every_other_verb_is_refused_with_what_is_allowed() {
                 let what = format!("{}: {verb} {path}", place.name);
                 let listed = allow.split(", ").any(|listed| listed == verb);
                 for token in [None, place.token.as_deref()] {
+                    if listed && token.is_some() {
+                        // It would be done.
+                        continue;
+                    }
                     let answer = place.ask(verb, path, token);
                     if listed {
                         assert_ne!(answer.status, 405, "{what}");
@@ -114,10 +118,8 @@ async fn every_other_verb_is_refused_with_what_is_allowed() {
                     assert_eq!(answer.status, 405, "{what}: {}", answer.text());
                     assert_eq!(answer.header("allow"), Some(allow.as_str()), "{what}");
                     let text = answer.text();
-                    assert!(
-                        text.contains("problem:method-not-allowed"),
-                        "{what}: {text}"
-                    );
+                    let told = verb == "HEAD" || text.contains("problem:method-not-allowed");
+                    assert!(told, "{what}: {text}");
                     assert!(!text.contains(ID), "{what}: {text}");
                 }
             }
