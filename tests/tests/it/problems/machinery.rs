@@ -93,7 +93,12 @@ async fn of_the_records_are_seen() {
 const OVERFLOWING: &str = "@id(\"guard.overflow\")
 @advice(\"Refuses what lives too long, and fails at it.\")
 forbid (principal, action == Action::\"plan_propose\", resource)
-when { context.mode == Mode::\"open\" && context.ttl_ms + 9223372036854775807 + 1 > 0 };
+when
+{
+  resource in Scope::\"installation\" &&
+  context.mode == Mode::\"open\" &&
+  context.ttl_ms + 9223372036854775807 + 1 > 0
+};
 ";
 
 fn copy(from: &Path, to: &Path) {
