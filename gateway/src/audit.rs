@@ -22,6 +22,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use metrics::{Counter, Gauge};
 use serde::Serialize;
 use thiserror::Error;
 use tokio::sync::{Semaphore, oneshot};
@@ -134,7 +135,22 @@ pub struct Audit {
 struct Shared {
     head: ArcSwap<AuditHead>,
     failing: AtomicBool,
+    /// Dropped and not yet told in the chain.
     dropped: AtomicU64,
+    meters: Meters,
+}
+
+struct Meters {
+    written: Counter,
+    dropped: Counter,
+    failing: Gauge,
+}
+
+impl Shared {
+    fn count_dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.meters.dropped.increment(1);
+    }
 }
 
 impl Audit {
@@ -237,7 +253,7 @@ impl Audit {
             self.sender.send(Message::Append(waiting)).is_ok()
         });
         if !sent {
-            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+            self.shared.count_dropped();
         }
     }
 

@@ -7,9 +7,6 @@ mod keyring;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-
-use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
@@ -23,6 +20,7 @@ use uuid::Uuid;
 pub use keyring::{Keyring, KeyringError};
 
 use crate::identity::Identity;
+use crate::rotation::Keyrings;
 
 /// How long a grant is good for, in seconds.
 pub const GRANT_LIFE_SECONDS: i64 = 30;
@@ -111,20 +109,13 @@ pub fn body_digest(body: &[u8]) -> String {
 /// Makes grants, with one keyring per service.
 #[derive(Debug)]
 pub struct Mint {
-    rings: ArcSwap<HashMap<String, Keyring>>,
+    rings: Keyrings,
 }
 
 impl Mint {
-    /// A mint for these services.
-    pub fn new(rings: HashMap<String, Keyring>) -> Self {
-        Self {
-            rings: ArcSwap::from_pointee(rings),
-        }
-    }
-
-    /// Replaces every keyring at once: keys rotate without a restart.
-    pub fn replace(&self, rings: HashMap<String, Keyring>) {
-        self.rings.store(rings.into());
+    /// A mint that signs with whatever keys are in force.
+    pub fn new(rings: Keyrings) -> Self {
+        Self { rings }
     }
 
     /// The value of the `Interlock-Grant` header.

@@ -23,6 +23,7 @@ pub mod policy;
 pub mod problem;
 pub mod registry;
 pub mod reply;
+pub mod rotation;
 pub mod server;
 pub mod start;
 pub mod stop;

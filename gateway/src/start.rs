@@ -29,7 +29,7 @@ use crate::crash::{CRASH_VARIABLE, CrashAt, UnknownPoint};
 use crate::edge::EdgeRules;
 use crate::edge::host::HostRules;
 use crate::gateway::{Gateway, Limits, Service};
-use crate::grant::{Keyring, Mint};
+use crate::grant::Mint;
 use crate::ops::{self, Feed, Ops};
 use crate::pipeline;
 use crate::plans::memory::PlanMemory;
@@ -38,6 +38,7 @@ use crate::policy::{self, Policies};
 use crate::problem::{Kind, Problem};
 use crate::registry::{Follower, Registry, follow, load};
 use crate::reply::{self, Reply};
+use crate::rotation::{self, Keyrings};
 use crate::server::{self, Peer, RequestBody, ResponseBody, ServerLimits, Setup};
 use crate::stop::StopLane;
 use crate::store::{EmbeddedConfig, RedisConfig, Store, StoreError};
@@ -97,6 +98,7 @@ pub enum StartError {
 pub struct Running {
     gateway: Arc<Gateway>,
     ops: Arc<Ops>,
+    rings: Keyrings,
     public: TcpListener,
     private: TcpListener,
     limits: ServerLimits,
@@ -129,7 +131,8 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
     let registry = Arc::new(Registry::default());
     recall(&registry, &config.state);
     let upstreams = Arc::new(upstreams(config)?);
-    let mint = Arc::new(Mint::new(rings(&config.services)));
+    let rings = rotation::keyrings(&config.services);
+    let mint = Arc::new(Mint::new(Arc::clone(&rings)));
     let timeouts = Arc::new(Timeouts::new(&config.upstream.timeouts));
     let gateway = Arc::new(Gateway {
         // Leases are of one start: a restarted gateway is another owner.
@@ -166,11 +169,12 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
     let ops = Arc::new(Ops {
         gateway: Arc::clone(&gateway),
         metrics,
-        feed: Feed::new(rings(&config.services)),
+        feed: Feed::new(Arc::clone(&rings)),
     });
     Ok(Running {
         gateway,
         ops,
+        rings,
         public,
         private,
         limits: ServerLimits {
@@ -203,7 +207,7 @@ impl Running {
     /// records.
     pub async fn serve(self, config: &Config, shutdown: impl Future<Output = ()>) {
         let gateway = self.gateway;
-        let tasks = background(&gateway, config);
+        let tasks = background(&gateway, self.rings, config);
         let (stop, stopped) = watch::channel(());
         let public = server::serve(
             self.public,
@@ -237,7 +241,11 @@ impl Running {
     }
 }
 
-fn background(gateway: &Arc<Gateway>, config: &Config) -> Vec<tokio::task::JoinHandle<()>> {
+fn background(
+    gateway: &Arc<Gateway>,
+    rings: Keyrings,
+    config: &Config,
+) -> Vec<tokio::task::JoinHandle<()>> {
     let clock = Arc::clone(&gateway.clock);
     let authn = Arc::clone(&gateway.authn);
     let follower = Follower::new(
@@ -255,6 +263,7 @@ fn background(gateway: &Arc<Gateway>, config: &Config) -> Vec<tokio::task::JoinH
         tokio::spawn(follow(follower)),
         tokio::spawn(settle::keep_settling(Arc::clone(gateway))),
         tokio::spawn(announce(Arc::clone(gateway))),
+        tokio::spawn(rotation::watch(rings, config.services.clone())),
     ]
 }
 
@@ -409,13 +418,6 @@ fn upstreams(config: &Config) -> Result<Upstreams, EndpointError> {
         ..UpstreamLimits::default()
     };
     Upstreams::new(&endpoints, &limits)
-}
-
-fn rings(services: &[ServiceConfig]) -> HashMap<String, Keyring> {
-    services
-        .iter()
-        .map(|service| (service.name.clone(), service.keys.clone()))
-        .collect()
 }
 
 fn services(services: &[ServiceConfig]) -> HashMap<String, Service> {

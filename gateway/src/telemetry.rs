@@ -64,7 +64,7 @@ pub fn init_logging(filter: &str) -> Result<(), TelemetryError> {
 pub fn subscriber<W>(
     filter: &str,
     writer: W,
-) -> Result<impl Subscriber + Send + Sync, TelemetryError>
+) -> Result<impl Subscriber + Send + Sync + use<W>, TelemetryError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {

@@ -128,7 +128,10 @@ impl System {
                     config.authority = Authority::Issuer(idp.issuer());
                 }
                 if plan.redis {
-                    config.storage = Storage::Redis(store.address());
+                    config.storage = Storage::Redis {
+                        address: store.address(),
+                        pool: 64,
+                    };
                 }
                 Gateway::start(&name, change(config), root)
             })

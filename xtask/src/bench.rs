@@ -27,10 +27,9 @@ pub(crate) struct Options {
 /// shares the harness of the tests: this tool itself must stay quick to build.
 pub(crate) fn run_bench(workspace: &Workspace, options: &Options) -> Outcome {
     tools::ensure(&[tools::REDIS, tools::NGINX, tools::WRK])?;
-    run(cargo(workspace).args(["build", "--release", "--workspace", "--bins", "--locked"]))?;
     run(cargo(workspace)
         .args(["build", "--release", "--locked"])
-        .args(["-p", "interlock-policies", "--examples"]))?;
+        .args(["--workspace", "--bins", "--examples"]))?;
     let mut bench = Command::new(workspace.binary("interlock-bench", true));
     bench
         .current_dir(&workspace.root)

@@ -6,7 +6,7 @@ mod state;
 mod system;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::Outcome;
 use crate::command::{cargo, run};
@@ -60,18 +60,25 @@ pub(crate) fn run_up(workspace: &Workspace, options: &Options) -> Outcome {
 }
 
 async fn serve(workspace: &Workspace, options: &Options, state: &State, ports: Ports) -> Outcome {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::file("SIGINT"))?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::file("SIGTERM"))?;
+    // A closed terminal hangs up; the children must not outlive it.
+    let mut interrupt = caught(SignalKind::interrupt())?;
+    let mut terminate = caught(SignalKind::terminate())?;
+    let mut hangup = caught(SignalKind::hangup())?;
     let mut system = System::new(workspace, state, ports, options.release);
     // A signal ends the start as it ends the run.
     let outcome = tokio::select! {
         failure = watch(&mut system, options.redis, state) => failure,
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
+        _ = hangup.recv() => Ok(()),
     };
     println!("stopping");
     system.stop().await;
     outcome
+}
+
+fn caught(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(Failure::file("signal handler"))
 }
 
 /// Starts the system, says so, and returns only when something went wrong.

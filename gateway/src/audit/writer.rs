@@ -11,8 +11,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::audit::chain::Entry;
 use crate::audit::journal::Journal;
 use crate::audit::record::Record;
-use crate::audit::{AuditError, AuditSettings, Shared};
+use crate::audit::{AuditError, AuditSettings, Meters, Shared};
 use crate::clock::Clock;
+use crate::telemetry::names;
 
 /// Most records in one append.
 const MAX_GROUP: usize = 1024;
@@ -66,6 +67,11 @@ impl Writer {
             head: ArcSwap::from_pointee(journal.head()),
             failing: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
+            meters: Meters {
+                written: metrics::counter!(names::AUDIT_RECORDS, "fate" => "written"),
+                dropped: metrics::counter!(names::AUDIT_RECORDS, "fate" => "dropped"),
+                failing: metrics::gauge!(names::AUDIT_FAILING),
+            },
         });
         let writer = Self {
             journal,
@@ -133,9 +139,14 @@ impl Writer {
         let sync = sync || end || group.iter().any(required);
         let result = self.journal.append(&entries, now, sync);
         let written = result.is_ok();
+        self.shared
+            .meters
+            .failing
+            .set(if written { 0.0 } else { 1.0 });
         match result {
             Ok(()) => {
                 self.unsynced = !sync && (self.unsynced || !entries.is_empty());
+                self.shared.meters.written.increment(entries.len() as u64);
                 self.shared.head.store(Arc::new(self.journal.head()));
                 if self.shared.failing.swap(false, Ordering::Relaxed) {
                     tracing::info!("the audit log can be written again");
@@ -159,16 +170,14 @@ impl Writer {
             // A caller that stopped waiting has been told so already.
             (Fate::Require(ack), true) => _ = ack.send(true),
             (Fate::Require(ack), false) => {
-                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+                self.shared.count_dropped();
                 _ = ack.send(false);
             }
             (Fate::Spool, false) => self.spool.push(Waiting {
                 fate: Fate::Spool,
                 ..waiting
             }),
-            (Fate::Drop, false) => {
-                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
-            }
+            (Fate::Drop, false) => self.shared.count_dropped(),
             (Fate::Spool | Fate::Drop, true) => {}
         }
     }

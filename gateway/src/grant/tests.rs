@@ -1,7 +1,9 @@
 //! Grants against the published vectors, and keyrings against bad ones.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -13,6 +15,7 @@ use crate::grant::{
     body_digest,
 };
 use crate::identity::Identity;
+use crate::rotation::Keyrings;
 
 const VECTORS: &str = include_str!("../../../docs/grant-vectors.json");
 
@@ -46,7 +49,7 @@ fn mint(vectors: &Value, first: &str) -> Mint {
         .map(|(kid, key)| format!("{kid}:{key}"))
         .collect();
     let ring = Keyring::parse(&line.join(",")).unwrap();
-    Mint::new(HashMap::from([("drones".to_owned(), ring)]))
+    Mint::new(in_force("drones", ring))
 }
 
 /// Mints what the vector's claims say.
@@ -157,11 +160,7 @@ fn the_published_token_verifies_with_our_keys_and_no_other_does() {
 
 #[test]
 fn a_service_without_keys_gets_no_grant() {
-    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
-    let mut rings = HashMap::new();
-    rings.insert("mowers".to_owned(), Keyring::parse(&key("m", 32)).unwrap());
-    let mint = mint(&vectors, "drones-1");
-    mint.replace(rings);
+    let mint = Mint::new(in_force("mowers", Keyring::parse(&key("m", 32)).unwrap()));
     let caller = Identity {
         issuer: "i".to_owned(),
         subject: "s".to_owned(),
@@ -187,6 +186,11 @@ fn a_service_without_keys_gets_no_grant() {
         approval: None,
     };
     assert!(matches!(mint.grant(&facts), Err(GrantError::NoKey(service)) if service == "drones"));
+}
+
+fn in_force(service: &str, ring: Keyring) -> Keyrings {
+    let rings = HashMap::from([(service.to_owned(), ring)]);
+    Arc::new(ArcSwap::from_pointee(rings))
 }
 
 fn key(kid: &str, bytes: usize) -> String {

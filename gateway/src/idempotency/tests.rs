@@ -103,6 +103,9 @@ fn a_record_is_one_callers_on_one_path() {
         // Parts that run together when they are only joined.
         KeyId::new(&alice, "POST", "/", &key("ab")),
         KeyId::new(&alice, "POS", "T/a", &key("b")),
+        // And when a separator is put between them.
+        KeyId::new(&alice, "A\0\0\0\0\0\0\0\0B", "C", &key("b")),
+        KeyId::new(&alice, "A", "B\0\0\0\0\0\0\0\0C", &key("b")),
     ];
     for (number, id) in ids.iter().enumerate() {
         for other in &ids[number + 1..] {

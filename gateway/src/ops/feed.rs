@@ -1,21 +1,19 @@
 //! The registry feed: services put, delete and beat, each only its own.
 
-use std::collections::HashMap;
-
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
-use interlock_surface::{Params, Row};
+use interlock_surface::{Params, ROWS, ResourceFrom, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::feed_token::{Bound, FeedTokenError, FeedTokens};
 use crate::gateway::Gateway;
-use crate::grant::Keyring;
 use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
-use crate::registry::Object;
+use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
+use crate::rotation::Keyrings;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.
@@ -60,8 +58,8 @@ struct BeatBody {
 }
 
 impl Feed {
-    /// A feed open to the services with these keys.
-    pub fn new(rings: HashMap<String, Keyring>) -> Self {
+    /// A feed open to the services with the keys in force.
+    pub fn new(rings: Keyrings) -> Self {
         Feed {
             tokens: FeedTokens::new(rings),
         }
@@ -83,7 +81,7 @@ impl Feed {
         match call.row.name {
             "ops.registry.heartbeat" => beat(gateway, &owner, parse(call.body)?).await,
             "ops.registry.delete" => {
-                let key = key(&call);
+                let key = key(&call, &owner)?;
                 let body: DeleteBody = parse(call.body)?;
                 let put = gateway
                     .store
@@ -93,7 +91,7 @@ impl Feed {
                 taken(gateway, put, tombstone(key, body.revision))
             }
             _ => {
-                let key = key(&call);
+                let key = key(&call, &owner)?;
                 let body: PutBody = parse(call.body)?;
                 check_parents(&body.parents)?;
                 let object = RegistryObject {
@@ -127,11 +125,22 @@ fn refused(cause: FeedTokenError) -> Problem {
     }
 }
 
-fn key(call: &FeedCall<'_>) -> ObjectRef {
+/// The object of a call. A service feeds the types of its own rows, and scopes.
+fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
     let param = |name| call.params.get(name).unwrap_or_default().to_owned();
-    ObjectRef {
-        kind: param("type"),
-        id: param("id"),
+    let (kind, id) = (param("type"), param("id"));
+    let fed = kind == SCOPE_TYPE
+        || ROWS.iter().any(|row| {
+            row.service == owner
+                && row.resource_from == ResourceFrom::Service
+                && row.resource.as_str() == kind
+        });
+    match fed {
+        true => Ok(ObjectRef { kind, id }),
+        false => Err(Problem::new(
+            Kind::Forbidden,
+            format!("the service `{owner}` feeds no objects of the type `{kind}`"),
+        )),
     }
 }
 

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::grant::{GRANT_ISSUER, Keyring, body_digest};
+use crate::grant::{GRANT_ISSUER, body_digest};
+use crate::rotation::Keyrings;
 
 /// A type of its own, so that a grant sent back is not a feed call (RFC 8725
 /// section 3.11).
@@ -57,7 +58,7 @@ struct Claims {
 /// The services' keys, and the tokens seen.
 #[derive(Debug)]
 pub(super) struct FeedTokens {
-    rings: HashMap<String, Keyring>,
+    rings: Keyrings,
     seen: Mutex<HashMap<Uuid, i64>>,
 }
 
@@ -69,7 +70,7 @@ pub(super) struct Bound<'a> {
 }
 
 impl FeedTokens {
-    pub(super) fn new(rings: HashMap<String, Keyring>) -> Self {
+    pub(super) fn new(rings: Keyrings) -> Self {
         FeedTokens {
             rings,
             seen: Mutex::default(),
@@ -90,8 +91,8 @@ impl FeedTokens {
         let kid = header.kid.as_deref().ok_or(FeedTokenError::UnknownKey)?;
         // A key id may be the same at two services: the claim that verifies
         // decides which of them it is.
-        let keys = self
-            .rings
+        let rings = self.rings.load();
+        let keys = rings
             .iter()
             .filter_map(|(service, ring)| Some((service, ring.decoding_key(kid)?)));
         let mut fault = FeedTokenError::UnknownKey;

@@ -135,3 +135,6 @@ fn unavailable(error: sqlx::Error) -> StoreError {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

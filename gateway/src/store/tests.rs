@@ -5,7 +5,7 @@ mod embedded;
 mod keys;
 mod plans;
 mod redis;
-mod redis_server;
+pub(super) mod redis_server;
 mod registry;
 
 use futures_util::future::BoxFuture;

@@ -172,7 +172,7 @@ pub const METRICS: &[Metric] = &[
         name: POLICY_RELOADS,
         kind: Kind::Counter,
         labels: &["result"],
-        help: "Policy bundles loaded or rejected",
+        help: "Policy bundles: loaded, refused",
     },
     Metric {
         name: REGISTRY_OBJECTS,

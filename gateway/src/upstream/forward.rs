@@ -6,9 +6,11 @@ use std::time::Duration;
 use http::uri::{Authority, Uri};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
+use metrics::{Counter, counter};
 use tokio::time::{sleep, timeout_at};
 
 use crate::effect::Effect;
+use crate::telemetry::names;
 use crate::upstream::body::{Answer, UpstreamBody};
 use crate::upstream::deadline::{Attempt, Budget, Deadline};
 use crate::upstream::headers::{check_framing, prepare_request, prepare_response, says_close};
@@ -33,8 +35,17 @@ pub(super) struct Service {
     authority: String,
     host: HeaderValue,
     limits: UpstreamLimits,
-    normal: Arc<Pool>,
-    stop: Arc<Pool>,
+    normal: LaneState,
+    stop: LaneState,
+}
+
+/// One lane's connections and counters.
+struct LaneState {
+    pool: Arc<Pool>,
+    answered: Counter,
+    not_sent: Counter,
+    unknown: Counter,
+    opened: Counter,
 }
 
 /// Why there is no response.
@@ -58,16 +69,21 @@ impl Service {
             authority: endpoint.authority.clone(),
             host: HeaderValue::from_str(authority.as_str()).map_err(|_| bad())?,
             limits: limits.clone(),
-            normal: Arc::new(Pool::new(limits.normal_concurrency, limits)),
-            stop: Arc::new(Pool::new(limits.stop_concurrency, limits)),
+            normal: LaneState::new(Lane::Normal, &endpoint.service, limits),
+            stop: LaneState::new(Lane::Stop, &endpoint.service, limits),
         })
     }
 
-    pub(super) fn pool(&self, lane: Lane) -> &Arc<Pool> {
+    fn lane(&self, lane: Lane) -> &LaneState {
         match lane {
             Lane::Normal => &self.normal,
             Lane::Stop => &self.stop,
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn pool(&self, lane: Lane) -> &Arc<Pool> {
+        &self.lane(lane).pool
     }
 
     pub(super) async fn forward(&self, lane: Lane, outbound: Outbound, budget: &Budget) -> Outcome {
@@ -92,7 +108,18 @@ impl Service {
     }
 
     async fn attempt(&self, lane: Lane, outbound: Outbound, attempt: Attempt) -> Outcome {
-        let pool = self.pool(lane);
+        let lane = self.lane(lane);
+        let outcome = self.attempt_in(lane, outbound, attempt).await;
+        match &outcome {
+            Outcome::Answered(_) => lane.answered.increment(1),
+            Outcome::NotSent { .. } => lane.not_sent.increment(1),
+            Outcome::Unknown { .. } => lane.unknown.increment(1),
+        }
+        outcome
+    }
+
+    async fn attempt_in(&self, lane: &LaneState, outbound: Outbound, attempt: Attempt) -> Outcome {
+        let pool = &lane.pool;
         let Some(place) = pool.place(attempt.connect).await else {
             return Outcome::NotSent {
                 cause: NotSentCause::Saturated,
@@ -101,7 +128,7 @@ impl Service {
         let is_read = outbound.method == Method::GET || outbound.method == Method::HEAD;
         let body_end = (!outbound.stream).then_some(attempt.total);
         let request = self.request(outbound);
-        let (connection, response) = match self.exchange(pool, request, &attempt).await {
+        let (connection, response) = match self.exchange(lane, request, &attempt).await {
             Ok(answered) => answered,
             Err(Fault::NotSent(cause, _)) => return Outcome::NotSent { cause },
             Err(Fault::Unknown(cause)) => return Outcome::Unknown { cause },
@@ -125,12 +152,12 @@ impl Service {
     /// fresh one, once.
     async fn exchange(
         &self,
-        pool: &Pool,
+        lane: &LaneState,
         request: Request<OutboundBody>,
         attempt: &Attempt,
     ) -> Result<(Connection, Response<Incoming>), Fault> {
         let mut request = request;
-        if let Some(mut connection) = pool.take() {
+        if let Some(mut connection) = lane.pool.take() {
             match send(&mut connection, request, attempt).await {
                 Ok(response) => return Ok((connection, response)),
                 Err(Fault::NotSent(NotSentCause::Closed, Some(unsent))) => request = *unsent,
@@ -139,7 +166,10 @@ impl Service {
         }
         let opening = Connection::open(&self.authority, &self.limits);
         let mut connection = match timeout_at(attempt.connect, opening).await {
-            Ok(Ok(connection)) => connection,
+            Ok(Ok(connection)) => {
+                lane.opened.increment(1);
+                connection
+            }
             Ok(Err(fault)) => return Err(Fault::NotSent(NotSentCause::Connect(fault), None)),
             Err(_) => return Err(Fault::NotSent(NotSentCause::ConnectTimeout, None)),
         };
@@ -159,6 +189,32 @@ impl Service {
             outbound.client,
         );
         request
+    }
+}
+
+impl LaneState {
+    fn new(lane: Lane, service: &str, limits: &UpstreamLimits) -> Self {
+        let concurrency = match lane {
+            Lane::Normal => limits.normal_concurrency,
+            Lane::Stop => limits.stop_concurrency,
+        };
+        let (service, lane) = (service.to_owned(), lane.as_str());
+        let calls = |outcome: &'static str| {
+            counter!(
+                names::UPSTREAM_CALLS,
+                "service" => service.clone(), "lane" => lane, "outcome" => outcome
+            )
+        };
+        Self {
+            pool: Arc::new(Pool::new(concurrency, limits)),
+            answered: calls("answered"),
+            not_sent: calls("not_sent"),
+            unknown: calls("unknown"),
+            opened: counter!(
+                names::UPSTREAM_CONNECTIONS,
+                "service" => service.clone(), "lane" => lane
+            ),
+        }
     }
 }
 

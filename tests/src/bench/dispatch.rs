@@ -42,81 +42,59 @@ async fn fly(store: &'static str, plan: Plan) -> Flights {
         dispatch: Vec::new(),
     };
     for _ in 0..FLIGHTS {
-        let plan = timed(
-            &mut flights.propose,
-            201,
-            &system,
-            Persona::Proposer,
-            "/api/mission-plans",
-            &route(),
-        )
-        .await;
-        let plan = format!(
-            "/api/mission-plans/{}",
-            plan["id"].as_str().expect("a plan has an id")
-        );
-        let approved = timed(
-            &mut flights.approve,
-            200,
-            &system,
-            Persona::Approver,
-            &format!("{plan}/approve"),
-            &Value::Null,
-        )
-        .await;
+        let step = async |persona, path: &str, body| post(&system, persona, path, body).await;
+        let (time, plan) = step(Persona::Proposer, "/api/mission-plans", Some(route())).await;
+        flights.propose.push(time);
+        let plan = format!("/api/mission-plans/{}", id(&plan));
+        let (time, approved) = step(Persona::Approver, &format!("{plan}/approve"), None).await;
+        flights.approve.push(time);
         let code = json!({ "approvalCode": approved["approvalCode"] });
-        let mission = timed(
-            &mut flights.dispatch,
-            201,
-            &system,
-            Persona::Proposer,
-            &format!("{plan}/dispatch"),
-            &code,
-        )
-        .await;
-        let mission = format!(
-            "/api/missions/{}",
-            mission["id"].as_str().expect("a mission has an id")
-        );
+        let dispatch = format!("{plan}/dispatch");
+        let (time, mission) = step(Persona::Proposer, &dispatch, Some(code)).await;
+        flights.dispatch.push(time);
         // Held where it is: the next plan begins there.
+        let abort = format!("/api/missions/{}/abort", id(&mission));
         let hold = json!({ "action": "hold" });
-        system
-            .post(Persona::Operator, &format!("{mission}/abort"), &hold)
-            .await
-            .expect(200);
+        step(Persona::Operator, &abort, Some(hold)).await;
         poll::until_async("the swarm is free", async || {
-            let state = system
-                .get(Persona::Operator, "/api/swarm/state")
-                .await
-                .expect(200);
-            state.json()["activeMissionId"].is_null().then_some(())
+            let state = system.get(Persona::Operator, "/api/swarm/state").await;
+            state.expect(200).json()["activeMissionId"]
+                .is_null()
+                .then_some(())
         })
         .await;
     }
     flights
 }
 
+/// Parallel lanes, as far apart as the pads: free of conflicts from the ground
+/// and from wherever the drones were held on them.
 fn route() -> Value {
     json!({
-        "name": "bench", "type": "formation", "formation": "line", "droneCount": 3,
-        "waypoints": [{ "x": 0.0, "y": 0.0, "z": 10.0 }, { "x": 50.0, "y": 0.0, "z": 10.0 }],
+        "name": "bench", "type": "waypoint", "droneCount": 3, "spacingMeters": 3,
+        "waypoints": [{ "x": 0, "y": 0, "z": 6 }, { "x": 30, "y": 0, "z": 6 }],
     })
 }
 
-async fn timed(
-    times: &mut Vec<Duration>,
-    status: u16,
+/// Makes a call that must succeed; returns how long it took and its answer.
+async fn post(
     system: &System,
     persona: Persona,
     path: &str,
-    body: &Value,
-) -> Value {
+    body: Option<Value>,
+) -> (Duration, Value) {
     let mut call = system.call(persona, "POST", path);
-    if !body.is_null() {
+    if let Some(body) = &body {
         call = call.json(body);
     }
     let began = Instant::now();
     let answer = call.send().await;
-    times.push(began.elapsed());
-    answer.expect(status).json()
+    let time = began.elapsed();
+    let good = answer.status < 300;
+    assert!(good, "{path}: {} {}", answer.status, answer.text());
+    (time, answer.json())
+}
+
+fn id(value: &Value) -> &str {
+    value["id"].as_str().expect("what was made has an id")
 }

@@ -11,6 +11,7 @@ use crate::bench::stage::Stage;
 use crate::bench::wrk::{self, Ask, CONNECTIONS, Seen};
 use crate::gateway::Gateway;
 use crate::personas::Persona;
+use crate::poll;
 use crate::process::Process;
 
 /// The metric of decisions.
@@ -119,23 +120,17 @@ async fn rounds(
 }
 
 async fn measure(stage: &Stage, runner: &Runner<'_>, ask: &Ask, seconds: u32) -> Measured {
-    let decided = async || match runner.gateway {
-        Some(gateway) => Some(gateway.metric(DECISIONS).await as u64),
-        None => None,
-    };
-    let (verified, decisions) = (stage.upstream.verified(), decided().await);
+    let before = quiet(stage, runner).await;
     let ticks = runner.process.cpu_ticks();
     let seen = wrk::run(runner.address, ask, seconds, stage.folder());
     let ticks = runner.process.cpu_ticks() - ticks;
-    let decisions = decided()
-        .await
-        .zip(decisions)
-        .map(|(after, before)| after - before);
+    let after = quiet(stage, runner).await;
+    let decisions = runner.gateway.map(|_| after.0 - before.0);
     if let Some(decisions) = decisions {
         // wrk hangs up on what it has asked for when its time is over: those
         // are decided, and it does not count them.
         let asked = seen.requests..=seen.requests + u64::from(CONNECTIONS);
-        let verified = stage.upstream.verified() - verified;
+        let verified = after.1 - before.1;
         assert!(
             asked.contains(&decisions),
             "{decisions} decisions for {asked:?} requests"
@@ -152,4 +147,19 @@ async fn measure(stage: &Stage, runner: &Runner<'_>, ask: &Ask, seconds: u32) ->
         cpu_us: ticks as f64 / ticks_per_second() * 1e6,
         decisions,
     }
+}
+
+/// Decisions and verified grants so far, once both stand still: what wrk hung
+/// up on is carried through, and would count as another's.
+async fn quiet(stage: &Stage, runner: &Runner<'_>) -> (u64, u64) {
+    let mut last = None;
+    poll::until_async("the last load is over", async || {
+        let decisions = match runner.gateway {
+            Some(gateway) => gateway.metric(DECISIONS).await as u64,
+            None => 0,
+        };
+        let now = (decisions, stage.upstream.verified());
+        (last.replace(now) == Some(now)).then_some(now)
+    })
+    .await
 }

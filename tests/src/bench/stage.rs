@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use crate::background::Background;
 use crate::bench::nginx::Nginx;
 use crate::bench::upstream::Upstream;
+use crate::bench::wrk::CONNECTIONS;
 use crate::gateway::{Authority, Gateway, GatewayConfig, Storage};
 use crate::idp::Idp;
 use crate::redis::Redis;
@@ -15,12 +16,13 @@ use crate::system::key;
 /// Two gateways, one for each store, and nginx, in front of one service.
 #[derive(Debug)]
 pub(super) struct Stage {
+    // Dropped first: they call the gateways.
+    _feeds: [Background; 2],
     pub(super) upstream: Upstream,
     pub(super) nginx: Nginx,
     pub(super) embedded: Gateway,
     pub(super) redis: Gateway,
     pub(super) idp: Idp,
-    _feeds: [Background; 2],
     _server: Redis,
     folder: TempDir,
 }
@@ -46,7 +48,11 @@ impl Stage {
         };
         let embedded = Gateway::start("embedded", config("embedded"), root);
         let mut shared = config("redis");
-        shared.storage = Storage::Redis(server.address());
+        shared.storage = Storage::Redis {
+            address: server.address(),
+            // Every connection of the load may be in a call, twice.
+            pool: 2 * CONNECTIONS,
+        };
         let redis = Gateway::start("redis-backed", shared, root);
         let feeds = [
             upstream.feed(embedded.ops_address()).await,

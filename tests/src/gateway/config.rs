@@ -24,7 +24,12 @@ pub enum Storage {
     /// One SQLite file.
     Embedded(PathBuf),
     /// A Redis server.
-    Redis(SocketAddr),
+    Redis {
+        /// Where it listens.
+        address: SocketAddr,
+        /// How many calls to it may be under way at once.
+        pool: u32,
+    },
 }
 
 /// What a gateway is told.
@@ -103,7 +108,9 @@ services = ["{SERVICE_CLIENT}"]"#
         };
         let store = match &self.storage {
             Storage::Embedded(file) => format!("kind = \"embedded\"\npath = {file:?}"),
-            Storage::Redis(address) => format!("kind = \"redis\"\nurl = \"redis://{address}\""),
+            Storage::Redis { address, pool } => {
+                format!("kind = \"redis\"\nurl = \"redis://{address}\"\npool = {pool}")
+            }
         };
         let audit = state.join("audit");
         let kept = state.join("kept");

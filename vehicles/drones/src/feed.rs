@@ -44,7 +44,7 @@ pub struct Feed {
     pub swarm: String,
     /// The scope it lies in.
     pub account: String,
-    /// Grows with every start of the service, so that an older registration never wins.
+    /// Grows with every start of the service, also when its file is lost: the time of the start.
     pub revision: u64,
     /// The keys shared with the gateway.
     pub keys: Keys,
@@ -96,27 +96,27 @@ impl Feed {
         }
     }
 
-    /// One beat, after a registration where one is due; the beats since that.
+    /// One beat, after a registration where one is due; the beats since that. A registration that
+    /// is refused stops no beat: an older one may stand.
     async fn beat(
         &self,
         client: &Client<HttpConnector, Full<Bytes>>,
         registered_for: Option<u32>,
     ) -> Result<u32, FeedFailure> {
-        let beats = match registered_for {
-            Some(beats) if beats < REGISTER_EVERY => beats.saturating_add(1),
+        let (registered, beats) = match registered_for {
+            Some(beats) if beats < REGISTER_EVERY => (Ok(()), beats.saturating_add(1)),
             Some(_) | None => {
                 let path = format!("/registry/objects/Swarm/{}", self.swarm);
                 let object = json!({ "revision": self.revision, "parents": [self.account] });
-                self.call(client, Method::PUT, &path, object.to_string())
-                    .await?;
-                0
+                let put = self.call(client, Method::PUT, &path, object.to_string());
+                (put.await, 0)
             }
         };
         let checks = checks(&self.link.state(), self.clock.as_ref());
         let body = json!({ "owner": SERVICE, "checks": checks }).to_string();
         self.call(client, Method::POST, "/registry/heartbeat", body)
             .await?;
-        Ok(beats)
+        registered.map(|()| beats)
     }
 
     async fn call(

@@ -80,8 +80,9 @@ pub enum LinkOutcome {
 /// Stands at the wire: what a start must pass in the last instant before its
 /// first byte. Neither method may wait.
 pub trait StartGate: Send + Sync {
-    /// Whether the start is still wanted. If not, nothing is sent.
-    fn wanted(&self) -> bool;
+    /// Whether the start is still wanted, now that its turn has come on this
+    /// connection. If not, nothing is sent.
+    fn wanted(&self, connection: u64) -> bool;
 
     /// Its last byte has been written.
     fn written(&self) {}
@@ -92,7 +93,7 @@ pub trait StartGate: Send + Sync {
 pub struct OpenGate;
 
 impl StartGate for OpenGate {
-    fn wanted(&self) -> bool {
+    fn wanted(&self, _connection: u64) -> bool {
         true
     }
 }
@@ -102,15 +103,6 @@ impl StartGate for OpenGate {
 pub trait SwarmLink: Send + Sync {
     /// What the swarm last reported. Never waits.
     fn state(&self) -> Arc<SwarmState>;
-
-    /// The number of the connection that reports now; each one fenced all
-    /// those before it. Read before and after [`Self::state`], equal numbers
-    /// say that a live state came over this very connection.
-    fn connection(&self) -> u64;
-
-    /// Drops the connection and makes a new one, so that whatever was sent and
-    /// not answered is either done by then or never.
-    fn reconnect(&self);
 
     /// Starts a mission. Waits at most `deadline` for the swarm's answer.
     async fn start(&self, mission: &LinkMission, deadline: Duration) -> LinkOutcome {

@@ -164,7 +164,7 @@ async fn serve(path: &Path) -> Result<(), Failure> {
             gateway,
             swarm: config.swarm,
             account: config.account,
-            revision: starts,
+            revision: u64::try_from(clock.now().as_millisecond()).unwrap_or_default(),
             keys,
             clock,
             link,

@@ -151,8 +151,8 @@ impl Missions {
         }
     }
 
-    /// Compares the books with a report that the swarm makes over `connection`.
-    pub fn observe(&self, state: &SwarmState, connection: u64, now: Timestamp) {
+    /// Compares the books with a report of the swarm.
+    pub fn observe(&self, state: &SwarmState, now: Timestamp) {
         let mut book = self.lock();
         let Slot::Active(id) = book.slot else {
             return;
@@ -166,7 +166,7 @@ impl Missions {
                 return;
             }
             // A report from before the start was heard does not know it yet.
-            _ if !book.shown && connection <= book.sent_on => return,
+            _ if !book.shown && state.connection <= book.sent_on => return,
             _ => book.end(id, MissionStatus::Aborted, now),
         }
         self.changed.notify_one();

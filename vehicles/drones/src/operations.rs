@@ -4,21 +4,27 @@
 //! it ever accepted. An operation never seen is tombstoned when somebody asks for it, so that its
 //! packet is refused however late it comes.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::contract::Mission;
 use crate::database::{Database, DatabaseError};
 use crate::epoch::Stops;
 
+mod running;
+mod standing;
+
 #[cfg(test)]
 mod tests;
+
+pub use running::Running;
+pub use standing::{Answer, Effect, Record, Standing};
+
+use running::AllRunning;
+use standing::{id as read_id, mission, record, signed, text, timestamp, unsigned};
 
 /// How many missions are kept.
 pub const KEEP_MISSIONS: u32 = 1000;
@@ -26,51 +32,6 @@ pub const KEEP_MISSIONS: u32 = 1000;
 /// How many operations are kept. A grant lives two minutes, so the packet of an operation this
 /// far back is refused by its grant.
 const KEEP_OPERATIONS: u32 = 100_000;
-
-/// Whether the swarm may have acted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// Nothing was sent, or the swarm refused it.
-    None,
-    /// Sent, and nobody knows.
-    Maybe,
-    /// It happened.
-    Done,
-}
-
-/// An answer, kept to be given again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// HTTP status.
-    pub status: u16,
-    /// JSON.
-    pub body: String,
-    /// The `Location` header.
-    pub location: Option<String>,
-}
-
-/// Where an operation stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Begun by this process, which is still at it.
-    Running,
-    /// Begun, and not known to have ended.
-    Unsettled,
-    /// Happened, and answered so.
-    Done(Answer),
-    /// Did not happen and never will; the refusal it was answered with, if any.
-    Tombstoned(Option<Answer>),
-}
-
-/// An operation on record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The digest of its request.
-    pub digest: Option<String>,
-    /// Where it stands.
-    pub standing: Standing,
-}
 
 /// What an attempt to begin came to.
 #[derive(Debug)]
@@ -81,33 +42,17 @@ pub enum Begun {
     Existing(Record),
 }
 
-/// Proof that this process is at an operation; dropping it says that it is not any more.
-#[derive(Debug)]
-pub struct Running {
-    id: Uuid,
-    all: Arc<AllRunning>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.all.change(|ids| ids.remove(&self.id));
-    }
-}
-
-/// The operations this process is at.
-#[derive(Debug, Default)]
-struct AllRunning {
-    ids: Mutex<HashSet<Uuid>>,
-    count: watch::Sender<usize>,
-}
-
-impl AllRunning {
-    fn change(&self, change: impl FnOnce(&mut HashSet<Uuid>) -> bool) -> bool {
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = change(&mut ids);
-        self.count.send_replace(ids.len());
-        changed
-    }
+/// How a stop was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopAnswered {
+    /// Its operation.
+    pub operation: Uuid,
+    /// Whether it stopped the swarm.
+    pub effect: Effect,
+    /// How it was answered.
+    pub answer: Answer,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What the last life of the service left behind.
@@ -189,7 +134,7 @@ impl Operations {
                 .collect::<Result<_, _>>()?,
             unsettled: unsettled
                 .iter()
-                .map(|text| id(text))
+                .map(|text| read_id(text))
                 .collect::<Result<_, _>>()?,
         };
         let running = Arc::new(AllRunning::default());
@@ -206,7 +151,7 @@ impl Operations {
         let first = self.read(id).await?;
         match first {
             Some(record) if record.standing == Standing::Unsettled => {
-                if self.is_running(id) {
+                if self.running.contains(id) {
                     let standing = Standing::Running;
                     return Ok(Some(Record { standing, ..record }));
                 }
@@ -228,7 +173,7 @@ impl Operations {
         answer: &Answer,
         now: Timestamp,
     ) -> Result<Begun, DatabaseError> {
-        let Some(running) = self.run(id) else {
+        let Some(running) = self.running.run(id) else {
             let standing = Standing::Running;
             let digest = None;
             return Ok(Begun::Existing(Record { digest, standing }));
@@ -362,11 +307,16 @@ impl Operations {
         body.as_deref().map(mission).transpose()
     }
 
-    /// Writes down the stops so far and how missions ended.
+    /// Writes down the stops so far, how missions ended, and how stops were answered.
     ///
     /// # Errors
     /// [`DatabaseError`]; then nothing of it is written.
-    pub async fn record(&self, stops: Stops, ended: &[Mission]) -> Result<(), DatabaseError> {
+    pub async fn record(
+        &self,
+        stops: Stops,
+        ended: &[Mission],
+        answered: &[StopAnswered],
+    ) -> Result<(), DatabaseError> {
         let mut transaction = self.database.pool().begin().await?;
         sqlx::query("UPDATE swarm SET stop_epoch = ?, last_stop_ms = ?")
             .bind(signed(stops.epoch))
@@ -380,15 +330,33 @@ impl Operations {
                 .execute(&mut *transaction)
                 .await?;
         }
+        for stop in answered {
+            // A stop is never refused by its id: one tombstoned before it came is put right.
+            sqlx::query(
+                "INSERT INTO operations
+                     (id, state, effect, kind, status, body, begun_ms, ended_ms)
+                 VALUES (?, 'done', ?, 'stop', ?, ?, ?, ?)
+                 ON CONFLICT (id) DO UPDATE
+                 SET state = 'done', effect = excluded.effect, kind = 'stop',
+                     status = excluded.status, body = excluded.body
+                 WHERE kind = 'unseen'",
+            )
+            .bind(stop.operation.to_string())
+            .bind(stop.effect.as_str())
+            .bind(i64::from(stop.answer.status))
+            .bind(&stop.answer.body)
+            .bind(stop.at.as_millisecond())
+            .bind(stop.at.as_millisecond())
+            .execute(&mut *transaction)
+            .await?;
+        }
         transaction.commit().await?;
         Ok(())
     }
 
     /// Waits until this process is at no operation any more.
     pub async fn all_ended(&self) {
-        let mut count = self.running.count.subscribe();
-        // The sender lives in `self`, so the wait cannot fail.
-        let _ = count.wait_for(|count| *count == 0).await;
+        self.running.all_ended().await;
     }
 
     /// Notes whether this life ends in order, and closes the file.
@@ -405,78 +373,13 @@ impl Operations {
         Ok(())
     }
 
-    fn run(&self, id: Uuid) -> Option<Running> {
-        let all = Arc::clone(&self.running);
-        all.change(|ids| ids.insert(id))
-            .then(|| Running { id, all })
-    }
-
-    fn is_running(&self, id: Uuid) -> bool {
-        let ids = self
-            .running
-            .ids
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        ids.contains(&id)
-    }
-
     async fn read(&self, id: Uuid) -> Result<Option<Record>, DatabaseError> {
         let row = sqlx::query(
-            "SELECT state, digest, status, body, location FROM operations WHERE id = ?",
+            "SELECT state, effect, digest, status, body, location FROM operations WHERE id = ?",
         )
         .bind(id.to_string())
         .fetch_optional(self.database.pool())
         .await?;
         row.as_ref().map(record).transpose()
     }
-}
-
-fn record(row: &SqliteRow) -> Result<Record, DatabaseError> {
-    let state: String = row.try_get("state")?;
-    let status: Option<i64> = row.try_get("status")?;
-    let body: Option<String> = row.try_get("body")?;
-    let location = row.try_get("location")?;
-    let answer = match (status.map(u16::try_from), body) {
-        (Some(Ok(status)), Some(body)) => Some(Answer {
-            status,
-            body,
-            location,
-        }),
-        _ => None,
-    };
-    let standing = match (state.as_str(), answer) {
-        ("started", _) => Standing::Unsettled,
-        ("done", Some(answer)) => Standing::Done(answer),
-        ("tombstoned", answer) => Standing::Tombstoned(answer),
-        (other, _) => return Err(DatabaseError::Corrupt(format!("operation state `{other}`"))),
-    };
-    let digest = row.try_get("digest")?;
-    Ok(Record { digest, standing })
-}
-
-fn mission(text: &str) -> Result<Mission, DatabaseError> {
-    serde_json::from_str(text).map_err(|error| DatabaseError::Corrupt(format!("mission: {error}")))
-}
-
-fn text(mission: &Mission) -> Result<String, DatabaseError> {
-    serde_json::to_string(mission)
-        .map_err(|error| DatabaseError::Corrupt(format!("mission: {error}")))
-}
-
-fn id(text: &str) -> Result<Uuid, DatabaseError> {
-    Uuid::parse_str(text).map_err(|error| DatabaseError::Corrupt(format!("id: {error}")))
-}
-
-fn timestamp(milliseconds: i64) -> Result<Timestamp, DatabaseError> {
-    Timestamp::from_millisecond(milliseconds)
-        .map_err(|error| DatabaseError::Corrupt(format!("time: {error}")))
-}
-
-fn unsigned(value: i64) -> Result<u64, DatabaseError> {
-    u64::try_from(value).map_err(|_| DatabaseError::Corrupt(format!("count {value}")))
-}
-
-/// Counts grow by one; none reaches the end of an `i64`.
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -17,7 +17,7 @@ use crate::epoch::StopEpoch;
 use crate::limits::Limits;
 use crate::link::SwarmLink;
 use crate::missions::{Missions, Slot};
-use crate::operations::{Effect, KEEP_MISSIONS, Legacy, Operations};
+use crate::operations::{KEEP_MISSIONS, Legacy, Operations};
 
 mod handlers;
 pub mod problem;
@@ -25,18 +25,18 @@ pub mod router;
 mod settle;
 mod start;
 mod stop;
+mod stop_log;
 
 #[cfg(test)]
 mod tests;
+
+use stop_log::StopLog;
 
 /// How long the disk has for a new attempt after one that failed.
 const RECORD_AGAIN: Duration = Duration::from_millis(200);
 
 /// How long a life that ends waits for what it has begun.
 const DRAIN: Duration = Duration::from_secs(5);
-
-/// How many stops are remembered by their operation.
-const KEEP_STOPS: usize = 1024;
 
 /// One swarm and everything known about it.
 pub struct Service {
@@ -51,8 +51,7 @@ pub struct Service {
     unsettled: Mutex<BTreeMap<Uuid, Unsettled>>,
     /// One settles at a time.
     settling: tokio::sync::Mutex<()>,
-    /// The last stops, by their operation, oldest first.
-    stops: Mutex<Vec<(Uuid, Effect)>>,
+    stop_log: StopLog,
 }
 
 /// What is known of a start that is on record as begun and nothing more.
@@ -101,7 +100,7 @@ impl Service {
             crash_at,
             unsettled: Mutex::new(unsettled),
             settling: tokio::sync::Mutex::new(()),
-            stops: Mutex::new(Vec::new()),
+            stop_log: StopLog::default(),
         })
     }
 
@@ -109,10 +108,10 @@ impl Service {
     /// until the link is dropped.
     pub async fn watch(&self, mut states: watch::Receiver<Arc<SwarmState>>) {
         while states.changed().await.is_ok() {
-            let Some((connection, state)) = self.reported() else {
+            let Some(state) = self.reported() else {
                 continue;
             };
-            self.missions.observe(&state, connection, self.clock.now());
+            self.missions.observe(&state, self.clock.now());
             if let Err(error) = self.settle_all().await {
                 tracing::warn!("an operation cannot be settled yet: {error}");
             }
@@ -125,6 +124,7 @@ impl Service {
             tokio::select! {
                 _ = self.epoch.unrecorded() => {}
                 () = self.missions.changed() => {}
+                () = self.stop_log.changed() => {}
             }
             while let Err(error) = self.record_once().await {
                 tracing::warn!("stops are not recorded yet: {error}");
@@ -136,9 +136,11 @@ impl Service {
     async fn record_once(&self) -> Result<(), crate::database::DatabaseError> {
         let stops = self.epoch.current();
         let ended = self.missions.unrecorded();
-        self.operations.record(stops, &ended).await?;
+        let answered = self.stop_log.unrecorded();
+        self.operations.record(stops, &ended, &answered).await?;
         self.epoch.mark_recorded(stops.epoch);
         self.missions.mark_recorded(&ended);
+        self.stop_log.mark_recorded(&answered);
         Ok(())
     }
 
@@ -155,33 +157,15 @@ impl Service {
         self.operations.close(drained.is_ok()).await
     }
 
-    /// What the swarm reports now and over which connection, if it reports.
-    fn reported(&self) -> Option<(u64, Arc<SwarmState>)> {
-        let before = self.link.connection();
-        let state = self.link.state();
-        let live = state.bridge.is_live() && self.link.connection() == before;
-        live.then_some((before, state))
+    /// What the swarm reports, while it does.
+    fn reported(&self) -> Option<Arc<SwarmState>> {
+        Some(self.link.state()).filter(|state| state.bridge.is_live())
     }
 
     fn unsettled(&self) -> MutexGuard<'_, BTreeMap<Uuid, Unsettled>> {
         self.unsettled
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note_stop(&self, operation: Option<Uuid>, effect: Effect) {
-        let Some(operation) = operation else { return };
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        if stops.len() >= KEEP_STOPS {
-            stops.remove(0);
-        }
-        stops.push((operation, effect));
-    }
-
-    fn stop_effect(&self, operation: Uuid) -> Option<Effect> {
-        let stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        let noted = stops.iter().rev().find(|(id, _)| *id == operation);
-        noted.map(|(_, effect)| *effect)
     }
 }
 

@@ -13,6 +13,9 @@ mod server;
 mod vehicle;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 use swarm::{Swarm, SwarmConfig};
 use world::World;
 
@@ -71,26 +74,32 @@ pub async fn run(args: SimArgs) -> Result<(), SimError> {
     };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let mut out = std::io::stdout();
-    writeln!(out, "listening on {address}")?;
-    out.flush()?;
-    tokio::select! {
-        error = serve(listener, args) => Err(SimError::Io(error)),
-        _ = terminate.recv() => Ok(()),
-        result = tokio::signal::ctrl_c() => Ok(result?),
-    }
-}
-
-/// Serves a new swarm until the listener fails.
-pub async fn serve(listener: TcpListener, args: SimArgs) -> std::io::Error {
-    let swarm = Swarm::new(&SwarmConfig {
+    let config = SwarmConfig {
         drones: args.drones,
         seed: args.seed,
         wind: args.wind,
         radio_losses: args.lose_radio,
         ..SwarmConfig::default()
-    });
-    server::serve(listener, World::new(swarm, args.swarm), args.speed).await
+    };
+    let mut out = std::io::stdout();
+    writeln!(out, "listening on {address}")?;
+    out.flush()?;
+    tokio::select! {
+        error = serve(listener, &config, args.swarm, args.speed) => Err(SimError::Io(error)),
+        _ = terminate.recv() => Ok(()),
+        result = tokio::signal::ctrl_c() => Ok(result?),
+    }
+}
+
+/// Serves a new swarm until the listener fails. `name` is the only swarm whose
+/// claims are taken, `None` any; `speed` is simulated seconds per second, above 0.
+pub async fn serve(
+    listener: TcpListener,
+    config: &SwarmConfig,
+    name: Option<String>,
+    speed: f64,
+) -> std::io::Error {
+    server::serve(listener, World::new(Swarm::new(config), name), speed).await
 }
 
 fn speed(text: &str) -> Result<f64, String> {

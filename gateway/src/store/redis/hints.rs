@@ -81,3 +81,6 @@ fn pairs(flat: Vec<String>) -> Vec<Hint> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 #!lua
--- KEYS: objects, log, seq, epoch. ARGV: member, owner, revision, json or '' for
--- a tombstone, an epoch in case there is none.
+-- KEYS: objects, log, seq. ARGV: member, owner, revision, json or '' for a
+-- tombstone.
 local found = redis.call('HGET', KEYS[1], ARGV[1])
 if found then
   local stored = cjson.decode(found)
@@ -14,7 +14,6 @@ if found then
     return { 'stale', stored.revision }
   end
 end
-redis.call('SET', KEYS[4], ARGV[5], 'NX')
 redis.call('INCR', KEYS[3])
 -- Read back as text: a number that a script makes would lose digits as text.
 local seq = redis.call('GET', KEYS[3])

@@ -181,12 +181,10 @@ impl RedisStore {
                 PUT.key(self.registry(":objects"))
                     .key(self.registry(":log"))
                     .key(self.registry(":seq"))
-                    .key(self.registry(":epoch"))
                     .arg(format!("{}/{}", key.kind, key.id))
                     .arg(owner)
                     .arg(revision)
-                    .arg(json)
-                    .arg(Uuid::new_v4().simple().to_string()),
+                    .arg(json),
             )
             .await?;
         match outcome.as_str() {

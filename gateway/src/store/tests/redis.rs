@@ -247,6 +247,45 @@ async fn a_demoted_server_is_left_and_its_successor_used() {
 }
 
 #[tokio::test]
+async fn after_a_failover_the_demoted_server_is_not_held_on_to() {
+    let (demoted, successor) = (RedisServer::up(), RedisServer::up());
+    let store = demoted.store().await;
+    works(&store).await;
+    demoted.command(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    demoted.give_place_to(&successor);
+    let plan = pending(Uuid::new_v4(), at(0));
+    let insert = store.plans.insert(&plan).await;
+    assert!(
+        matches!(insert, Err(StoreError::Unavailable { .. })),
+        "{insert:?}"
+    );
+    swapped(store.plans.insert(&plan).await);
+    works(&store).await;
+}
+
+#[tokio::test]
+async fn a_key_is_found_once_under_the_claim_that_holds_it() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    let (name, key) = (id("alice", "k"), record(0));
+    let claimed = store.keys.claim(&name, &key, at(0), 10).await;
+    assert_eq!(claimed, Ok(Claim::Fresh));
+    // Hints of claims that were lost, and one that is none.
+    let lost = format!("{}/{}/{}", name.caller, name.request, Uuid::new_v4());
+    for member in [lost.as_str(), "nonsense"] {
+        server
+            .command(&["ZADD", "interlock:{keys}:unsettled", "1", member])
+            .await;
+    }
+    let due = store.keys.unsettled(at(31), 10).await;
+    assert_eq!(due, Ok(vec![(name, key)]));
+    let left = server
+        .command(&["ZCARD", "interlock:{keys}:unsettled"])
+        .await;
+    assert_eq!(left, redis::Value::Int(1));
+}
+
+#[tokio::test]
 async fn a_flushed_server_shows_it() {
     let server = RedisServer::up();
     let store = server.store().await;

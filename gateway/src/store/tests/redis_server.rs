@@ -10,14 +10,14 @@ use tempfile::TempDir;
 
 use crate::store::{RedisConfig, Store};
 
-pub(super) struct RedisServer {
+pub(in crate::store) struct RedisServer {
     directory: TempDir,
     process: Option<Child>,
 }
 
 impl RedisServer {
     /// A directory for a server that does not run yet.
-    pub(super) fn down() -> Self {
+    pub(in crate::store) fn down() -> Self {
         Self {
             directory: TempDir::new().expect("a directory"),
             process: None,
@@ -25,14 +25,14 @@ impl RedisServer {
     }
 
     /// A server that answers.
-    pub(super) fn up() -> Self {
+    pub(in crate::store) fn up() -> Self {
         let mut server = Self::down();
         server.start(&[]);
         server
     }
 
     /// Starts it and waits for its own word that it is ready.
-    pub(super) fn start(&mut self, arguments: &[&str]) {
+    pub(in crate::store) fn start(&mut self, arguments: &[&str]) {
         let mut process = Command::new("redis-server")
             .args(["--port", "0", "--save", "", "--appendonly", "yes"])
             .args([
@@ -66,24 +66,24 @@ impl RedisServer {
         self.directory.path().join("redis.sock")
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(in crate::store) fn url(&self) -> String {
         format!("redis+unix://{}", self.socket().display())
     }
 
     /// Patient: a busy machine is not a hung server.
-    pub(super) fn config(&self) -> RedisConfig {
+    pub(in crate::store) fn config(&self) -> RedisConfig {
         RedisConfig {
             timeout: Duration::from_secs(10),
             ..RedisConfig::at(self.url())
         }
     }
 
-    pub(super) async fn store(&self) -> Store {
+    pub(in crate::store) async fn store(&self) -> Store {
         Store::redis(self.config()).await.expect("a store")
     }
 
     /// Runs one command beside the store.
-    pub(super) async fn command(&self, words: &[&str]) -> redis::Value {
+    pub(in crate::store) async fn command(&self, words: &[&str]) -> redis::Value {
         let client = redis::Client::open(self.url()).expect("a client");
         let mut connection = client
             .get_multiplexed_async_connection()
@@ -96,18 +96,24 @@ impl RedisServer {
         command.query_async(&mut connection).await.expect("a reply")
     }
 
+    /// From now on whoever connects to this server reaches `other`; who is
+    /// connected stays.
+    pub(in crate::store) fn give_place_to(&self, other: &Self) {
+        std::fs::rename(other.socket(), self.socket()).expect("moved");
+    }
+
     /// Stops it where it stands: connections stay open, nothing is answered.
-    pub(super) fn hang(&self) {
+    pub(in crate::store) fn hang(&self) {
         self.signal("-STOP");
     }
 
     /// Lets it go on.
-    pub(super) fn resume(&self) {
+    pub(in crate::store) fn resume(&self) {
         self.signal("-CONT");
     }
 
     /// Ends it without a chance to write anything.
-    pub(super) fn kill(&mut self) {
+    pub(in crate::store) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().expect("killed");
             process.wait().expect("ended");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use http::uri::PathAndQuery;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use tokio::net::TcpListener;
@@ -200,21 +201,32 @@ async fn an_event_passes_before_the_next_one_is_sent() {
 
 #[tokio::test]
 async fn a_stream_outlives_the_total_deadline() {
-    let (address, _) = serve(|mut peer: Peer| async move {
-        peer.request().await;
-        peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
-            .await;
-        // Later than the total deadline of the call.
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-        peer.say("2\r\nok\r\n0\r\n\r\n").await;
+    let over = Arc::new(Notify::new());
+    let told = Arc::clone(&over);
+    let (address, _) = serve(move |mut peer: Peer| {
+        let over = Arc::clone(&told);
+        async move {
+            let streams = peer.request().await.unwrap().contains("/stream");
+            peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+                .await;
+            if streams {
+                over.notified().await;
+                peer.say("2\r\nok\r\n0\r\n\r\n").await;
+            }
+            peer.closed().await;
+        }
     })
     .await;
-    for (stream, expected) in [(true, "200 ok"), (false, "200, then unknown: body_timeout")] {
-        let mut outbound = get();
-        outbound.stream = stream;
-        let outcome = call(&client(address), outbound, &SHORT).await;
-        assert_eq!(verdict(outcome).await, expected);
-    }
+    let client = client(address);
+    let mut outbound = get();
+    outbound.path_and_query = PathAndQuery::from_static("/stream");
+    outbound.stream = true;
+    let stream = call(&client, outbound, &SHORT).await;
+    // Begun later, so its deadline passes later.
+    let bounded = call(&client, get(), &SHORT).await;
+    assert_eq!(verdict(bounded).await, "200, then unknown: body_timeout");
+    over.notify_one();
+    assert_eq!(verdict(stream).await, "200 ok");
 }
 
 #[tokio::test]

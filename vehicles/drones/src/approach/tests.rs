@@ -39,6 +39,18 @@ fn crossing_paths_meet() {
     );
 }
 
+/// The lengths and durations of the same two examples.
+#[test]
+fn crossing_paths_have_their_lengths() {
+    for (path, expected) in [
+        ([[-10.0, 0.0, 5.0], [10.0, 0.0, 5.0]], 20.0),
+        ([[-2.0, 0.0, 5.0], [10.0, 0.0, 5.0]], 12.0),
+        ([[0.0, -30.0, 5.0], [0.0, 10.0, 5.0]], 40.0),
+    ] {
+        assert_eq!(length(&points(&path)), expected);
+    }
+}
+
 #[test]
 fn the_first_of_many_equal_minima_is_named() {
     // Side by side all the way: the minimum is there from the start.

@@ -106,6 +106,11 @@ pub struct SwarmState {
     pub bridge: BridgeMode,
     /// Why there is no live link, where that is known.
     pub reason: Option<String>,
+    /// Which connection brought the last report, counted from 1; 0: none did.
+    ///
+    /// A swarm that reports on a new connection obeys nothing that is still on
+    /// its way on an older one. What it then does not know, it will never do.
+    pub connection: u64,
     /// When the last report arrived; none since start: `None`.
     pub received_at: Option<Timestamp>,
     /// Every drone that reported.
@@ -123,6 +128,7 @@ impl SwarmState {
         Self {
             bridge: BridgeMode::Disconnected,
             reason: Some("no report has arrived yet".to_owned()),
+            connection: 0,
             received_at: None,
             drones: Vec::new(),
             mission: None,

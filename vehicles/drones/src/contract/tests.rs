@@ -88,6 +88,7 @@ fn the_swarm_view_has_the_documented_names_and_ages() {
     let mut state = SwarmState {
         bridge: BridgeMode::Simulated,
         reason: None,
+        connection: 1,
         received_at: Some(Timestamp::from_second(1_000).unwrap()),
         drones: vec![report(Some(true), Some("OFFBOARD"))],
         mission: Some(ReportedMission {

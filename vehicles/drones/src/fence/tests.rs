@@ -35,6 +35,7 @@ fn swarm() -> SwarmState {
     SwarmState {
         bridge: BridgeMode::Connected,
         reason: None,
+        connection: 1,
         received_at: Some(now()),
         drones: vec![
             drone("drone_1", 0.0, 0.0),

@@ -326,7 +326,7 @@ impl TryFrom<WireMission> for LinkMission {
     }
 }
 
-/// The state that a report which arrived at `now` describes.
+/// The state that a report which arrived at `now` on this connection describes.
 ///
 /// # Errors
 /// A repeated or nameless drone, or a number out of bounds: then nothing of
@@ -336,6 +336,7 @@ pub fn state_of(
     drones: Vec<WireDrone>,
     mission: Option<WireProgress>,
     known_missions: Vec<Uuid>,
+    connection: u64,
     now: Timestamp,
 ) -> Result<SwarmState, ProtocolError> {
     if drones.len() > MOST_DRONES {
@@ -359,6 +360,7 @@ pub fn state_of(
             BridgeMode::Connected
         },
         reason: None,
+        connection,
         received_at: Some(now),
         drones,
         mission: mission.map(|mission| ReportedMission {

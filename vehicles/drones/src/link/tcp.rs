@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -23,6 +23,7 @@ mod outgoing;
 #[cfg(test)]
 mod tests;
 
+use connection::{Connection, End};
 use outgoing::Outgoing;
 
 /// Requests that may wait for the wire, for starts and for stops each.
@@ -33,6 +34,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause between attempts to connect.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The swarm reports ten times a second; one silent for this long is lost.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// Where the swarm is, and who we are to it.
 #[derive(Debug, Clone)]
@@ -78,24 +82,26 @@ struct Shared {
     claim: watch::Sender<Claim>,
     /// Requests on the wire, by their sequence number.
     pending: Mutex<HashMap<u64, oneshot::Sender<LinkOutcome>>>,
+    /// Connections up to this one are to be given up.
+    hang_up: watch::Sender<u64>,
     dropped_reports: AtomicU64,
-    /// Connections on which we became the writer so far.
-    connections: AtomicU64,
-    /// Somebody wants a new connection.
-    reconnect: Notify,
 }
 
 impl TcpLink {
     /// Starts to connect, and keeps at it. Must be called within a runtime.
     #[must_use]
     pub fn spawn(config: TcpLinkConfig, clock: Arc<dyn Clock>) -> Self {
+        Self::spawn_patient(config, clock, SILENCE)
+    }
+
+    /// As [`TcpLink::spawn`], but a swarm is lost only after `silence`.
+    fn spawn_patient(config: TcpLinkConfig, clock: Arc<dyn Clock>, silence: Duration) -> Self {
         let shared = Arc::new(Shared {
             state: watch::Sender::new(Arc::new(SwarmState::unknown())),
             claim: watch::Sender::new(Claim::Pending),
             pending: Mutex::new(HashMap::new()),
+            hang_up: watch::Sender::new(0),
             dropped_reports: AtomicU64::new(0),
-            connections: AtomicU64::new(0),
-            reconnect: Notify::new(),
         });
         let (starts, starts_out) = mpsc::channel(QUEUE);
         let (stops, stops_out) = mpsc::channel(QUEUE);
@@ -103,7 +109,7 @@ impl TcpLink {
             starts: starts_out,
             stops: stops_out,
         };
-        let task = tokio::spawn(keep_up(config, clock, Arc::clone(&shared), queues));
+        let task = tokio::spawn(keep_up(config, clock, silence, Arc::clone(&shared), queues));
         Self {
             shared,
             starts,
@@ -149,8 +155,7 @@ impl TcpLink {
             return not_sent(format!("swarm link is down: {why}"));
         }
         let (outgoing, ticket) = Outgoing::new(seq, bytes);
-        let outgoing = outgoing.through(gate);
-        if queue.try_send(outgoing).is_err() {
+        if queue.try_send(outgoing.through(gate)).is_err() {
             return not_sent("too many requests wait for the swarm link".to_owned());
         }
         let outcome = ticket.wait(deadline).await;
@@ -171,26 +176,30 @@ impl SwarmLink for TcpLink {
         Arc::clone(&self.shared.state.borrow())
     }
 
-    fn connection(&self) -> u64 {
-        self.shared.connections.load(Ordering::Acquire)
-    }
-
-    fn reconnect(&self) {
-        self.shared.reconnect.notify_waiters();
-    }
-
     async fn start_through(
         &self,
         mission: &LinkMission,
         gate: Arc<dyn StartGate>,
         deadline: Duration,
     ) -> LinkOutcome {
-        let mission = WireMission::from(mission);
-        self.ask(&self.starts, deadline, Some(gate), |seq| Request::Start {
-            seq,
-            mission,
-        })
-        .await
+        let connection = self.state().connection;
+        let wire = WireMission::from(mission);
+        let outcome = self
+            .ask(&self.starts, deadline, Some(gate), |seq| Request::Start {
+                seq,
+                mission: wire,
+            })
+            .await;
+        if matches!(outcome, LinkOutcome::Unknown { .. }) {
+            // The start may still be on its way. A new connection fences the
+            // old one, and what the swarm reports on it settles the question.
+            self.shared.hang_up.send_if_modified(|last| {
+                let later = connection > *last;
+                *last = connection.max(*last);
+                later
+            });
+        }
+        outcome
     }
 
     async fn command(
@@ -239,27 +248,34 @@ impl Shared {
 async fn keep_up(
     config: TcpLinkConfig,
     clock: Arc<dyn Clock>,
+    silence: Duration,
     shared: Arc<Shared>,
     mut queues: outgoing::Queues,
 ) {
     let mut pause = FIRST_PAUSE;
+    let mut number = 0;
     loop {
+        number += 1;
         // A request that raced with the end of the last connection.
         queues.refuse_all("the swarm link was down");
-        let mut reported = false;
-        let end =
-            connection::serve(&config, clock.as_ref(), &shared, &mut queues, &mut reported).await;
+        let connection = Connection {
+            number,
+            silence,
+            clock: clock.as_ref(),
+            shared: &shared,
+        };
+        let end = connection.serve(&config, &mut queues).await;
         let why = end.to_string();
         shared.disconnected(&why);
         queues.refuse_all(&why);
-        if reported {
+        tracing::warn!(address = %config.address, "swarm link is down: {why}");
+        if shared.state.borrow().connection == number {
             pause = FIRST_PAUSE;
         }
-        tracing::warn!(
-            address = %config.address,
-            pause_ms = pause.as_millis(),
-            "swarm link is down: {why}"
-        );
+        if matches!(end, End::Unanswered) {
+            // We hung up on a swarm that is there: stops must not wait.
+            continue;
+        }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

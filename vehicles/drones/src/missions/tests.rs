@@ -30,9 +30,10 @@ fn mission(n: u128) -> Mission {
     }
 }
 
-fn report(mission: Option<(u128, bool)>) -> SwarmState {
+fn report(mission: Option<(u128, bool)>, connection: u64) -> SwarmState {
     SwarmState {
         bridge: BridgeMode::Connected,
+        connection,
         mission: mission.map(|(n, complete)| ReportedMission {
             id: id(n),
             complete,
@@ -48,7 +49,7 @@ fn check(reports: &[(u64, Option<(u128, bool)>)], expected: MissionStatus) {
     missions.reserve(id(1)).unwrap();
     missions.insert(mission(1), 5, 3, at(1));
     for (connection, reported) in reports {
-        missions.observe(&report(*reported), *connection, at(2));
+        missions.observe(&report(*reported, *connection), at(2));
     }
     let stands = missions.get(id(1)).unwrap().status;
     assert_eq!(stands, expected, "{reports:?}");

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Answer, Begun, Legacy, Operations, Record, Running, Standing};
+use super::{Answer, Begun, Effect, Legacy, Operations, Record, Running, Standing, StopAnswered};
 use crate::contract::{Formation, Mission, MissionStatus, MissionType};
 use crate::database::{Database, DatabaseError};
 use crate::epoch::Stops;
@@ -82,7 +82,10 @@ async fn an_operation_begins_once() {
     drop(running);
     assert_eq!(found(&operations, 1).await, Standing::Unsettled);
     operations.finish_done(&mission(1), at(3)).await.unwrap();
-    assert_eq!(found(&operations, 1).await, Standing::Done(answer(1)));
+    assert_eq!(
+        found(&operations, 1).await,
+        Standing::Done(Effect::Done, answer(1))
+    );
 }
 
 #[tokio::test]
@@ -125,7 +128,7 @@ async fn settling_says_where_an_operation_stands() {
     drop(running);
     assert_eq!(settle(1).await, Standing::Unsettled);
     operations.finish_done(&mission(1), at(3)).await.unwrap();
-    assert_eq!(settle(1).await, Standing::Done(answer(1)));
+    assert_eq!(settle(1).await, Standing::Done(Effect::Done, answer(1)));
     drop(begin(&operations, 2).await);
     operations
         .finish_refused(id(2), Some(&answer(9)), at(3))
@@ -145,7 +148,10 @@ async fn an_outcome_is_never_changed() {
     drop(begin(&operations, 1).await);
     operations.finish_done(&mission(1), at(3)).await.unwrap();
     operations.finish_refused(id(1), None, at(4)).await.unwrap();
-    assert_eq!(found(&operations, 1).await, Standing::Done(answer(1)));
+    assert_eq!(
+        found(&operations, 1).await,
+        Standing::Done(Effect::Done, answer(1))
+    );
     operations.settle(id(2), at(1)).await.unwrap();
     operations.finish_done(&mission(2), at(3)).await.unwrap();
     assert_eq!(found(&operations, 2).await, Standing::Tombstoned(None));
@@ -170,7 +176,7 @@ async fn the_next_life_finds_what_the_last_left() {
         ..mission(1)
     };
     operations
-        .record(stops, std::slice::from_ref(&ended))
+        .record(stops, std::slice::from_ref(&ended), &[])
         .await
         .unwrap();
     drop(operations);
@@ -227,4 +233,29 @@ async fn a_file_of_another_swarm_is_refused() {
         matches!(refused, DatabaseError::OtherSwarm { .. }),
         "{refused}"
     );
+}
+
+#[tokio::test]
+async fn a_stop_is_on_record_even_when_it_was_tombstoned_before_it_came() {
+    let directory = TempDir::new().unwrap();
+    let (operations, _) = open(directory.path()).await;
+    operations.settle(id(1), at(1)).await.unwrap();
+    let stop = |n, effect| StopAnswered {
+        operation: id(n),
+        effect,
+        answer: Answer {
+            location: None,
+            ..answer(n)
+        },
+        at: at(2),
+    };
+    let answered = [stop(1, Effect::Done), stop(2, Effect::Maybe)];
+    operations
+        .record(Stops::default(), &[], &answered)
+        .await
+        .unwrap();
+    for stop in answered {
+        let standing = operations.settle(stop.operation, at(3)).await.unwrap();
+        assert_eq!(standing, Standing::Done(stop.effect, stop.answer));
+    }
 }

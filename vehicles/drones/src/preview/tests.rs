@@ -45,6 +45,7 @@ fn swarm(places: &[[f64; 3]]) -> SwarmState {
     SwarmState {
         bridge: BridgeMode::Connected,
         reason: None,
+        connection: 1,
         received_at: Some(now()),
         drones: places
             .iter()

@@ -20,7 +20,7 @@ use crate::contract::state::SwarmView;
 use crate::crash::CrashPoint;
 use crate::fence::Fence;
 use crate::limits::Faults;
-use crate::operations::Answer;
+use crate::operations::{Answer, Effect, StopAnswered};
 use crate::preview::{Previewed, preview};
 
 type Shared = State<Arc<Service>>;
@@ -79,8 +79,11 @@ pub(super) async fn start(granted: Granted, State(service): Shared, body: Bytes)
 
 /// `POST /api/swarm/land`
 pub(super) async fn land(granted: Granted, State(service): Shared) -> Response {
-    let operation = granted.operation();
-    detached(async move { json(StatusCode::ACCEPTED, service.land(operation).await) }).await
+    detached(async move {
+        let result = service.land().await;
+        stopped(&service, &granted, StatusCode::ACCEPTED, result)
+    })
+    .await
 }
 
 /// `POST /api/missions/{mission}/abort`
@@ -90,8 +93,44 @@ pub(super) async fn abort(
     Path(id): Path<Uuid>,
     body: Bytes,
 ) -> Response {
-    let operation = granted.operation();
-    detached(async move { json(StatusCode::OK, service.abort(operation, id, &body).await) }).await
+    detached(async move {
+        let result = service.abort(id, &body).await;
+        stopped(&service, &granted, StatusCode::OK, result)
+    })
+    .await
+}
+
+/// Notes how a stop is answered, and answers it.
+fn stopped<T: Serialize>(
+    service: &Service,
+    granted: &Granted,
+    status: StatusCode,
+    result: Result<T, Problem>,
+) -> Response {
+    let written = result.and_then(|value| {
+        let body = serde_json::to_string(&value).map_err(|error| {
+            tracing::error!("the answer to a stop has no JSON form: {error}");
+            Problem::Internal
+        })?;
+        Ok(Answer {
+            status: status.as_u16(),
+            body,
+            location: None,
+        })
+    });
+    let (effect, answer) = match written {
+        Ok(answer) => (Effect::Done, answer),
+        Err(problem) => (problem.effect(), problem.answer()),
+    };
+    if let Some(operation) = granted.operation() {
+        service.stop_log.note(StopAnswered {
+            operation,
+            effect,
+            answer: answer.clone(),
+            at: service.clock.now(),
+        });
+    }
+    respond(answer)
 }
 
 /// `POST /internal/operations/{operation}/settle`

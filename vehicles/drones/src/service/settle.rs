@@ -1,7 +1,5 @@
 //! Settling: what became of an operation, said once and for ever.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -41,14 +39,13 @@ struct SettledAnswer {
 impl Service {
     /// What became of `operation`. One never seen is refused for ever by this very call.
     pub(super) async fn settle(&self, operation: Uuid) -> Result<Settled, DatabaseError> {
-        if let Some(effect) = self.stop_effect(operation) {
-            let state = match effect {
-                Effect::Done => State::Done,
-                Effect::Maybe => State::Running,
-                Effect::None => State::Tombstoned,
-            };
-            let detail = Some("a stop, as this process remembers it");
-            return Ok(Settled::of(state, effect, None, detail));
+        if let Some(stop) = self.stop_log.find(operation) {
+            return Ok(Settled::of(
+                State::Done,
+                stop.effect,
+                Some(stop.answer),
+                None,
+            ));
         }
         let mut standing = self.operations.settle(operation, self.clock.now()).await?;
         if standing == Standing::Unsettled {
@@ -57,10 +54,12 @@ impl Service {
             standing = record.map_or(standing, |record| record.standing);
         }
         Ok(match standing {
-            Standing::Done(answer) => Settled::of(State::Done, Effect::Done, Some(answer), None),
-            Standing::Tombstoned(answer) => {
-                Settled::of(State::Tombstoned, Effect::None, answer, None)
+            Standing::Done(effect, answer) => Settled::of(State::Done, effect, Some(answer), None),
+            // Over as well: it was refused, and this is how.
+            Standing::Tombstoned(Some(answer)) => {
+                Settled::of(State::Done, Effect::None, Some(answer), None)
             }
+            Standing::Tombstoned(None) => Settled::of(State::Tombstoned, Effect::None, None, None),
             Standing::Running => {
                 let detail = Some("this process is at it");
                 Settled::of(State::Running, Effect::Maybe, None, detail)
@@ -85,15 +84,12 @@ impl Service {
             .map(|(id, unsettled)| (*id, *unsettled))
             .collect();
         for (id, unsettled) in open {
-            match (unsettled.flown(id, reported.as_ref()), &reported) {
-                (Some(flown), _) => self.settle_as(id, flown).await?,
-                // It may still be on its way over this very connection; a new one fences it.
-                (None, Some(_)) => self.link.reconnect(),
-                (None, None) => {}
+            if let Some(flown) = unsettled.flown(id, reported.as_deref()) {
+                self.settle_as(id, flown).await?;
             }
         }
-        if let Some((connection, state)) = reported {
-            self.missions.observe(&state, connection, self.clock.now());
+        if let Some(state) = reported {
+            self.missions.observe(&state, self.clock.now());
         }
         Ok(())
     }
@@ -119,13 +115,13 @@ impl Unsettled {
     ///
     /// INVARIANT: a connection newer than the one a start was sent on has fenced that one before
     /// it reports. So a mission that such a report does not know is never flown.
-    fn flown(self, id: Uuid, reported: Option<&(u64, Arc<SwarmState>)>) -> Option<bool> {
+    fn flown(self, id: Uuid, reported: Option<&SwarmState>) -> Option<bool> {
         match self {
             Self::Flown => Some(true),
             Self::NotSent => Some(false),
             Self::SentBy(last) => reported
-                .filter(|(connection, _)| last < *connection)
-                .map(|(_, state)| state.known_missions.contains(&id)),
+                .filter(|state| last < state.connection)
+                .map(|state| state.known_missions.contains(&id)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Starting a mission: checked, written down, then sent, once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -161,18 +162,23 @@ impl Service {
             clock: Arc::clone(&self.clock),
             deadline: ask.deadline,
             crash_at: self.crash_at,
+            sent_on: AtomicU64::new(self.link.state().connection),
         };
-        let outcome = self
-            .link
-            .start_through(mission, Arc::new(gate), patience)
-            .await;
+        let gate = Arc::new(gate);
+        let passed: Arc<dyn StartGate> = Arc::<Gate>::clone(&gate);
+        let outcome = self.link.start_through(mission, passed, patience).await;
         self.crash_at.reached(CrashPoint::AfterAck);
         match outcome {
             LinkOutcome::Acknowledged { .. } => Ok(()),
             LinkOutcome::Refused { reason, .. } => Err(Problem::SwarmRefused(reason)),
-            LinkOutcome::Unknown { reason } => Err(Problem::Unknown(format!(
-                "the start was sent: {reason}; settle the operation before anything else"
-            ))),
+            LinkOutcome::Unknown { reason } => {
+                let last = gate.sent_on.load(Ordering::Acquire);
+                self.unsettled()
+                    .insert(ask.operation, Unsettled::SentBy(last));
+                Err(Problem::Unknown(format!(
+                    "the start was sent: {reason}; settle the operation before anything else"
+                )))
+            }
             LinkOutcome::NotSent { reason } => {
                 if self.epoch.current().epoch != stops.epoch {
                     let detail = "the swarm was stopped while this start was on its way";
@@ -193,19 +199,15 @@ impl Service {
             self.unsettled().insert(mission.id, Unsettled::Flown);
         }
         self.missions
-            .insert(mission, stops.epoch, self.link.connection(), now);
+            .insert(mission, stops.epoch, self.link.state().connection, now);
         Ok(())
     }
 
-    /// It does not fly, or nobody knows; then the link is made anew, which fences what is still
+    /// It does not fly, or nobody knows; then a new connection of the link fences what is still
     /// on its way, and the swarm's own list decides.
     async fn finish_failed(&self, operation: Uuid, problem: Problem) -> Problem {
         self.crash_at.reached(CrashPoint::BeforeFinish);
         if matches!(problem, Problem::Unknown(_)) {
-            // A request that raced with the end of a connection goes out on the next one.
-            let last = self.link.connection().saturating_add(1);
-            self.unsettled().insert(operation, Unsettled::SentBy(last));
-            self.link.reconnect();
             return problem;
         }
         let answer = problem.answer();
@@ -229,12 +231,15 @@ struct Gate {
     clock: Arc<dyn Clock>,
     deadline: Timestamp,
     crash_at: CrashAt,
+    /// The connection it goes out on, if it does.
+    sent_on: AtomicU64,
 }
 
 impl StartGate for Gate {
     /// SAFETY-STOP: a stop raises the epoch before it is sent. So either this start sees it and
     /// is not sent, or the stop goes onto the same wire after it.
-    fn wanted(&self) -> bool {
+    fn wanted(&self, connection: u64) -> bool {
+        self.sent_on.fetch_max(connection, Ordering::AcqRel);
         self.crash_at.reached(CrashPoint::BeforeLinkSend);
         self.epoch.current().epoch == self.seen && self.clock.now() < self.deadline
     }
@@ -266,7 +271,7 @@ fn replay(record: Record, digest: &str) -> Result<Answer, Problem> {
         Standing::Unsettled => Err(Problem::InProgress(
             "this operation has begun and its outcome is not known; settle it".to_owned(),
         )),
-        Standing::Done(answer) | Standing::Tombstoned(Some(answer)) => Ok(answer),
+        Standing::Done(_, answer) | Standing::Tombstoned(Some(answer)) => Ok(answer),
         Standing::Tombstoned(None) => Err(Problem::Tombstoned),
     }
 }

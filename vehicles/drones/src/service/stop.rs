@@ -18,7 +18,6 @@ use crate::crash::CrashPoint;
 use crate::fence::STALE_AFTER_SECONDS;
 use crate::limits::read_abort;
 use crate::link::LinkOutcome;
-use crate::operations::Effect;
 
 /// How long the swarm has to acknowledge: within one attempt of the gateway.
 const PATIENCE: Duration = Duration::from_millis(600);
@@ -37,9 +36,9 @@ struct Stopped {
 
 impl Service {
     /// Lands every drone where it is, whatever flies.
-    pub(super) async fn land(&self, operation: Option<Uuid>) -> Result<LandAnswer, Problem> {
+    pub(super) async fn land(&self) -> Result<LandAnswer, Problem> {
         let command = Command::Land;
-        let Stopped { recorded, drones } = self.stop(operation, command, None).await?;
+        let Stopped { recorded, drones } = self.stop(command, None).await?;
         Ok(LandAnswer {
             command,
             recorded,
@@ -48,18 +47,13 @@ impl Service {
     }
 
     /// Ends a mission. Only when it is sure that all its drones stand is there nothing to end.
-    pub(super) async fn abort(
-        &self,
-        operation: Option<Uuid>,
-        mission: Uuid,
-        body: &[u8],
-    ) -> Result<AbortAnswer, Problem> {
+    pub(super) async fn abort(&self, mission: Uuid, body: &[u8]) -> Result<AbortAnswer, Problem> {
         let command = read_abort(body)?;
         let asked = self.missions.get(mission).ok_or(Problem::NotFound)?;
         if asked.status != MissionStatus::Active && self.stands(&asked) {
             return Err(Problem::NotActive(mission));
         }
-        let Stopped { recorded, drones } = self.stop(operation, command, Some(mission)).await?;
+        let Stopped { recorded, drones } = self.stop(command, Some(mission)).await?;
         Ok(AbortAnswer {
             mission: self.missions.get(mission).unwrap_or(asked),
             command,
@@ -68,12 +62,7 @@ impl Service {
         })
     }
 
-    async fn stop(
-        &self,
-        operation: Option<Uuid>,
-        command: Command,
-        mission: Option<Uuid>,
-    ) -> Result<Stopped, Problem> {
+    async fn stop(&self, command: Command, mission: Option<Uuid>) -> Result<Stopped, Problem> {
         let epoch = self.epoch.raise(self.clock.now());
         self.crash_at.reached(CrashPoint::StopBeforeLink);
         let (outcome, recorded) = tokio::join!(
@@ -81,19 +70,9 @@ impl Service {
             self.epoch.is_recorded(epoch, RECORD_WITHIN),
         );
         self.crash_at.reached(CrashPoint::StopAfterLink);
-        let result = judge(outcome);
-        let effect = match &result {
-            Ok(_) => Effect::Done,
-            Err(problem) => problem.effect(),
-        };
-        self.note_stop(operation, effect);
-        let drones = result.inspect_err(|problem| {
-            tracing::error!(
-                epoch,
-                recorded,
-                command = command.request_name(),
-                "stop: {problem}"
-            );
+        let drones = judge(outcome).inspect_err(|problem| {
+            let command = command.request_name();
+            tracing::error!(epoch, recorded, command, "stop: {problem}");
         })?;
         self.missions.stopped(epoch, self.clock.now());
         let command = command.request_name();

@@ -97,9 +97,9 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// The next request to write. SAFETY-STOP: a stop overtakes every start,
+    /// The next request to write on this connection. SAFETY-STOP: a stop overtakes every start,
     /// and a start that was overtaken is no longer wanted when its turn comes.
-    pub(super) async fn next(&mut self) -> Option<Outgoing> {
+    pub(super) async fn next(&mut self, connection: u64) -> Option<Outgoing> {
         loop {
             let outgoing = tokio::select! {
                 biased;
@@ -109,7 +109,11 @@ impl Queues {
             if !outgoing.take() {
                 continue;
             }
-            if outgoing.gate.as_ref().is_none_or(|gate| gate.wanted()) {
+            if outgoing
+                .gate
+                .as_ref()
+                .is_none_or(|gate| gate.wanted(connection))
+            {
                 return Some(outgoing);
             }
             // A sender that is gone needs no answer.

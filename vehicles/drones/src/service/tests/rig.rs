@@ -26,12 +26,13 @@ use crate::crash::CrashAt;
 use crate::database::Database;
 use crate::limits::Limits;
 use crate::link::SwarmLink;
-use crate::link::tcp::{Claim, TcpLink, TcpLinkConfig};
+use crate::link::tcp::{TcpLink, TcpLinkConfig};
 use crate::operations::Operations;
 use crate::server;
 use crate::service::Service;
 use crate::service::router::router;
-use crate::sim::{self, SimArgs};
+use crate::sim;
+use crate::sim::swarm::SwarmConfig;
 
 const KID: &str = "test";
 const SECRET: [u8; 32] = [9; 32];
@@ -199,16 +200,12 @@ impl Silent {
 pub(crate) async fn simulate(speed: f64, lose_radio: Vec<(u32, u64)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let arguments = SimArgs {
-        listen: address,
-        swarm: None,
-        seed: 1,
+    let config = SwarmConfig {
         drones: 3,
-        speed,
-        wind: 0.0,
-        lose_radio,
+        radio_losses: lose_radio,
+        ..SwarmConfig::default()
     };
-    tokio::spawn(sim::serve(listener, arguments));
+    tokio::spawn(async move { sim::serve(listener, &config, None, speed).await });
     address.to_string()
 }
 
@@ -225,7 +222,6 @@ impl Life {
         };
         let link = Arc::new(TcpLink::spawn(config, clock.clone()));
         let states = link.states();
-        assert!(*link.claims().borrow() != Claim::Held);
         let link: Arc<dyn SwarmLink> = link;
         let left = (operations, legacy);
         let service = Service::new(

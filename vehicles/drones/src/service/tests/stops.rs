@@ -212,10 +212,28 @@ async fn a_start_in_flight_does_not_outlive_a_stop() {
         .check(&Call::settle(start.operation), 200, "", "")
         .await
         .json();
-    assert_eq!(settled["state"], "tombstoned");
+    assert_eq!(
+        (&settled["state"], &settled["effect"]),
+        (&json!("done"), &json!("none"))
+    );
+    assert_eq!(settled["answer"]["status"], 409);
     let next = Call {
         asked_at: Timestamp::now() + Duration::from_millis(5),
         ..Call::start(&route())
     };
     rig.check(&next, 201, "", "").await;
+}
+
+#[tokio::test]
+async fn a_stop_is_settled_by_its_answer_in_this_life_and_the_next() {
+    let rig = Rig::slow().await;
+    let land = Call::land();
+    let answer = rig.check(&land, 202, "", "").await.json();
+    let expected = json!({
+        "state": "done", "effect": "done", "answer": {"status": 202, "body": answer},
+    });
+    let settle = || Call::settle(land.operation);
+    assert_eq!(rig.send(&settle()).await.json(), expected);
+    let rig = rig.restart(false).await.live().await;
+    assert_eq!(rig.send(&settle()).await.json(), expected);
 }

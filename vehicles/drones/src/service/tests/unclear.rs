@@ -89,28 +89,15 @@ async fn check(swarm_took_it: bool, state: &str, effect: &str) {
     let lost = async {
         let frame = wire.hear().await;
         assert_eq!(frame["mission"]["id"], start.operation.to_string());
-        // The service fences what may still be on its way; twice, since the frame may have raced
-        // with the end of a connection.
-        let known = if swarm_took_it {
-            vec![start.operation]
-        } else {
-            Vec::new()
-        };
-        let flies = known.first().copied();
+        // The link is made anew, which fences what may still be on its way.
         wire.closed().await;
-        let mut second = swarm.claimed(&known, flies).await;
-        second.closed().await;
-        let third = swarm.claimed(&known, flies).await;
-        (third, second)
+        let known = Vec::from_iter(swarm_took_it.then_some(start.operation));
+        let wire = swarm.claimed(&known, known.first().copied()).await;
+        (wire, known)
     };
-    let ((mut wire, _), reply) =
+    let ((mut wire, known), reply) =
         tokio::join!(lost, rig.check(&start, 504, "unknown-outcome", "maybe"));
     assert!(reply.text.contains("settle"), "{}", reply.text);
-    let known = if swarm_took_it {
-        vec![start.operation]
-    } else {
-        Vec::new()
-    };
     wire.report(&known, known.first().copied()).await;
     rig.when(|state| state.bridge.is_live()).await;
     let settled = loop {
