@@ -18,7 +18,7 @@ use crate::gateway::Gateway;
 use crate::health;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
-use crate::server::RequestBody;
+use crate::server::{RequestBody, RequestBodyError};
 use crate::telemetry::Metrics;
 
 pub use feed::Feed;
@@ -127,6 +127,9 @@ async fn whole(body: RequestBody, limit: u32) -> Result<Bytes, Problem> {
             Kind::BodyTooLarge,
             format!("at most {limit} bytes are accepted here"),
         )),
+        Err(cause) if matches!(cause.downcast_ref(), Some(RequestBodyError::Stalled)) => Err(
+            Problem::new(Kind::RequestTimeout, "the body did not arrive in time"),
+        ),
         Err(_) => Err(Problem::invalid_request(vec![
             "the body broke off before its end".to_owned(),
         ])),

@@ -1,9 +1,12 @@
 //! What the gateway answers with: bytes of its own, or a service's stream.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{Either, Full};
+use hyper::body::Body;
 use serde_json::Value;
 
 use crate::idempotency::StoredAnswer;
@@ -98,7 +101,13 @@ pub fn restored(answer: &StoredAnswer) -> Reply {
     reply
 }
 
-/// The answer to a HEAD: the same head, no body (RFC 9110 section 9.3.2).
-pub fn without_body(reply: Reply) -> Reply {
+/// The answer to a HEAD: the same head, no body (RFC 9110 section 9.3.2). Of a
+/// body of our own the length is said, since nothing else would.
+pub fn without_body(mut reply: Reply) -> Reply {
+    if let Either::Left(body) = reply.body()
+        && let Some(length) = body.size_hint().exact()
+    {
+        reply.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
     reply.map(|_| Either::Left(Full::default()))
 }

@@ -1,6 +1,7 @@
 //! The request body: bounded in size and time, strict, and forwarded in the
 //! very bytes it was judged in.
 
+use std::error::Error;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use interlock_surface::{BodyRule, Candidates, Row, UnknownKind};
 use serde_json::{Map, Value};
 
 use super::json::{self, JsonError};
+use crate::server::RequestBodyError;
 
 /// The field that names the command kind where one path carries several.
 const KIND: &str = "kind";
@@ -91,7 +93,7 @@ pub async fn read<B>(
     patience: Duration,
 ) -> Result<Asked, BodyError>
 where
-    B: Body<Data = Bytes>,
+    B: Body<Data = Bytes, Error: Error + 'static>,
 {
     let any = rows.any();
     let limit = any.body_limit;
@@ -105,7 +107,7 @@ where
             return Err(BodyError::Large { limit });
         }
     }
-    let raw = tokio::time::timeout(patience, collect(body, any))
+    let raw = tokio::time::timeout(patience, collect(body, any, patience))
         .await
         .map_err(|_| BodyError::Slow(patience))??;
     judge(rows, headers, &raw)
@@ -120,11 +122,14 @@ fn declared(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-async fn collect<B: Body<Data = Bytes>>(body: B, row: &Row) -> Result<Bytes, BodyError> {
+async fn collect<B>(body: B, row: &Row, patience: Duration) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes, Error: Error + 'static>,
+{
     let mut body = pin!(body);
     let mut raw = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| BodyError::Broken)?;
+        let frame = frame.map_err(|cause| incomplete(&cause, patience))?;
         // Trailers decide nothing and are not forwarded.
         let Ok(data) = frame.into_data() else {
             continue;
@@ -142,6 +147,15 @@ async fn collect<B: Body<Data = Bytes>>(body: B, row: &Row) -> Result<Bytes, Bod
         raw.extend_from_slice(&data);
     }
     Ok(raw.freeze())
+}
+
+/// A caller that stopped sending is slow too: its connection gave the body up
+/// before our own patience ended.
+fn incomplete(cause: &(dyn Error + 'static), patience: Duration) -> BodyError {
+    match cause.downcast_ref() {
+        Some(RequestBodyError::Stalled) => BodyError::Slow(patience),
+        _ => BodyError::Broken,
+    }
 }
 
 fn judge(rows: Candidates, headers: &HeaderMap, raw: &Bytes) -> Result<Asked, BodyError> {

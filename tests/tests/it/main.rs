@@ -9,6 +9,11 @@
 )]
 
 mod readme;
+mod goldens;
+mod personas;
+mod problems;
 mod repository;
 mod system;
 mod tour;
+mod untouched;
+mod verbs;

@@ -59,10 +59,11 @@ pub fn router(service: Arc<Service>, guard: &Arc<Guard>) -> Result<Router, Route
         let layer = from_fn_with_state(Arc::clone(guard), require_grant);
         router = router.route(row.path, handler(filter).route_layer(layer));
     }
-    Ok(router
-        .fallback(handlers::not_found)
-        .layer(from_fn(listed))
-        .with_state(service))
+    let routes = router.fallback(handlers::not_found).with_state(service);
+    // Around the routes, not in each: a route adds its `Allow` to whatever answers another verb.
+    Ok(Router::new()
+        .fallback_service(routes)
+        .layer(from_fn(listed)))
 }
 
 /// What is not in the surface is refused before anything else looks at it: the router's patterns

@@ -1,0 +1,47 @@
+//! Every kind of problem, caused for real and seen by a caller over HTTP.
+
+mod caller;
+mod machinery;
+mod plan;
+mod request;
+mod seen;
+mod vehicle;
+
+use std::collections::HashSet;
+
+use interlock_gateway::problem::Kind;
+use interlock_surface::{Idempotency, ROWS};
+
+/// Kinds that no row of today can cause. [`no_row_causes_these`] holds the
+/// reasons true.
+const ABSENT: [Kind; 1] = [Kind::IdempotencyKeyRequired];
+
+/// The first row that requires a key makes its refusal one to be seen.
+#[test]
+fn no_row_causes_these() {
+    assert_eq!(ABSENT, [Kind::IdempotencyKeyRequired]);
+    let requires = ROWS
+        .iter()
+        .find(|row| row.idempotency == Idempotency::Required);
+    assert_eq!(requires.map(|row| row.name), None);
+}
+
+/// Each test below ends by comparing what it saw with its own list; together
+/// the lists are all kinds there are, each in one of them.
+#[test]
+fn every_kind_is_seen() {
+    let lists = [
+        &[request::KINDS, caller::KINDS, plan::KINDS, &ABSENT][..],
+        &vehicle::KINDS,
+        &machinery::KINDS,
+    ];
+    let listed: Vec<Kind> = lists.concat().concat();
+    let distinct: HashSet<Kind> = listed.iter().copied().collect();
+    assert_eq!(distinct.len(), listed.len(), "a kind is listed twice");
+    let missing: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|kind| !distinct.contains(kind))
+        .collect();
+    assert_eq!(missing, Vec::<Kind>::new(), "seen in no test");
+    assert_eq!(listed.len(), Kind::ALL.len());
+}

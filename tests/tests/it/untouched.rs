@@ -1,0 +1,114 @@
+//! A refused call touches nothing: no store, no service, no vehicle.
+//!
+//! Every row that is not a read is refused in every way there is, and after
+//! each refusal the commands at Redis, the bytes to the service and the frames
+//! on the link are counted. The same call, made by who may, moves the counters:
+//! they can tell.
+
+mod meters;
+mod refusal;
+
+use interlock_surface::{Class, Row};
+use interlock_tests::personas::Persona;
+use interlock_tests::system::{Plan, System};
+
+use crate::personas::{public, stage};
+use meters::{Meters, Moved};
+use refusal::Refusal;
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    public().filter(|row| !matches!(row.class, Class::Read | Class::PrivateRead))
+}
+
+/// Refuses one row in each of `ways`, then lets it through.
+async fn check(system: &System, meters: &mut Meters, row: &'static Row, ways: &[Refusal]) {
+    let ask = stage::set(system, row).await;
+    meters.read(system);
+    for way in ways {
+        let Some(status) = way.status(row) else {
+            continue;
+        };
+        let what = format!("{} refused for {way:?}", row.name);
+        let answer = way.send(system, &ask);
+        assert_eq!(answer.status, status, "{what}: {}", answer.text());
+        let moved = meters.read(system);
+        // A plan is judged on its record: that one is read, once, and only for
+        // somebody who has said who they are and what they ask.
+        let looked_up = way.decided() && row.path.contains("{plan}");
+        let plan = ask.path.split('/').nth(3).unwrap_or_default();
+        let allowed = match looked_up {
+            true => vec![format!("HGET interlock:{{plan:{plan}}} json")],
+            false => Vec::new(),
+        };
+        let nothing = Moved {
+            store: allowed,
+            ..Moved::default()
+        };
+        assert_eq!(moved, nothing, "{what}");
+    }
+    let answer = ask.by(system, Persona::Proposer).send().await;
+    let answer = match answer.status {
+        // Separation of duties: somebody else has to.
+        403 => ask.by(system, Persona::Approver).send().await,
+        _ => answer,
+    };
+    answer.expect(row.success);
+    touched(row, &meters.read(system));
+}
+
+/// What a call of `row` that was let through must have moved.
+fn touched(row: &Row, moved: &Moved) {
+    let what = format!("{} let through: {moved:?}", row.name);
+    // A stop goes past the store even when it is let through.
+    assert_eq!(
+        moved.store.is_empty(),
+        row.class == Class::SafetyWrite,
+        "{what}"
+    );
+    assert_eq!(
+        moved.upstream_bytes == 0,
+        row.class == Class::Approval,
+        "{what}"
+    );
+    let frames = moved.starts + moved.commands;
+    let flies = matches!(
+        row.class,
+        Class::Write | Class::GatedWrite | Class::SafetyWrite
+    );
+    assert_eq!(frames, u64::from(flies), "{what}");
+}
+
+#[tokio::test]
+async fn a_refused_call_touches_nothing_in_enforced_mode() {
+    let system = System::start(Plan::REDIS).await;
+    let mut meters = Meters::of(&system);
+    let mut checked = 0;
+    for row in rows() {
+        check(&system, &mut meters, row, &Refusal::ALL).await;
+        checked += 1;
+    }
+    assert_eq!(checked, 7, "rows that are not reads");
+}
+
+/// Open mode knows no callers, but it knows foreign web pages.
+#[tokio::test]
+async fn a_refused_call_touches_nothing_in_open_mode() {
+    let system = System::start(Plan {
+        enforced: false,
+        ..Plan::REDIS
+    })
+    .await;
+    let mut meters = Meters::of(&system);
+    for row in rows() {
+        let ways = [
+            Refusal::CrossOrigin,
+            Refusal::CrossSite,
+            Refusal::WrongHost,
+            Refusal::WrongVerb,
+            Refusal::MalformedBody,
+            Refusal::UnknownField,
+            Refusal::MalformedKey,
+        ];
+        check(&system, &mut meters, row, &ways).await;
+    }
+}
