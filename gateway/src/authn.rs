@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use crate::clock::Clock;
 use crate::config::auth::{AuthConfig, IssuerConfig};
 use crate::identity::Identity;
+use crate::telemetry::names;
 
 pub mod bearer;
 pub mod cache;
@@ -204,6 +205,14 @@ impl Authenticator {
         headers: &HeaderMap,
         now: Timestamp,
     ) -> Result<Arc<Caller>, AuthnError> {
+        let caller = self.verify(headers, now).await;
+        if caller.is_err() {
+            metrics::counter!(names::TOKENS, "result" => "refused").increment(1);
+        }
+        caller
+    }
+
+    async fn verify(&self, headers: &HeaderMap, now: Timestamp) -> Result<Arc<Caller>, AuthnError> {
         let (issuers, cache, anonymous) = match &self.scheme {
             Scheme::Open(operator) => return Ok(Arc::clone(operator)),
             Scheme::Enforced {
@@ -220,6 +229,7 @@ impl Authenticator {
             && let Some(issuer) = issuers.get(verified.issuer)
             && issuer.keys.generation() == verified.generation
         {
+            metrics::counter!(names::TOKENS, "result" => "cached").increment(1);
             return Ok(verified.caller);
         }
         let jws = Jws::parse(token.expose())?;
@@ -242,6 +252,7 @@ impl Authenticator {
                 generation,
             },
         );
+        metrics::counter!(names::TOKENS, "result" => "verified").increment(1);
         Ok(caller)
     }
 

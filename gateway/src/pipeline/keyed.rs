@@ -19,6 +19,7 @@ use crate::plans::{handlers, settle};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::store::Claim;
+use crate::telemetry::names;
 
 /// Body fields that are secrets: only their digest enters a fingerprint.
 pub(crate) const SECRETS: [&str; 1] = ["approvalCode"];
@@ -172,6 +173,7 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
         let existing = match gateway.store.keys.claim(&id, &record, now, quota).await? {
             Claim::Fresh => {
                 gateway.crash.reached(CrashPoint::AfterClaim);
+                metrics::counter!(names::CLAIMS, "result" => "claimed").increment(1);
                 return Ok(Some(Hold::Held(Held { id, record })));
             }
             Claim::OverQuota => {
@@ -180,7 +182,9 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
             }
             Claim::Existing(existing) => existing,
         };
-        match judge(Some(&existing), &fingerprint, now) {
+        let verdict = judge(Some(&existing), &fingerprint, now);
+        claimed_as(&verdict);
+        match verdict {
             Verdict::Replay(answer) => return Ok(Some(Hold::Given(reply::replay(answer)))),
             Verdict::Mismatch => {
                 return Err(Problem::new(
@@ -234,6 +238,17 @@ impl Held {
             error!(%cause, "an idempotency key was left to be settled");
         }
     }
+}
+
+fn claimed_as(verdict: &Verdict<'_>) {
+    let result = match verdict {
+        Verdict::Free => return,
+        Verdict::Replay(_) => "replayed",
+        Verdict::Running => "running",
+        Verdict::Mismatch => "mismatch",
+        Verdict::Unknown { .. } => "unknown",
+    };
+    metrics::counter!(names::CLAIMS, "result" => result).increment(1);
 }
 
 fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {

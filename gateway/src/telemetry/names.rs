@@ -153,8 +153,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: STORE_FAILURES,
         kind: Kind::Counter,
-        labels: &["operation"],
-        help: "Store calls that failed or took too long",
+        labels: &["fault"],
+        help: "Store steps that a request could not take: unavailable, timed_out, busy, refused, corrupt",
     },
     Metric {
         name: AUDIT_RECORDS,
@@ -177,8 +177,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: REGISTRY_OBJECTS,
         kind: Kind::Gauge,
-        labels: &["owner"],
-        help: "Objects in the registry, by owning service",
+        labels: &[],
+        help: "Objects in the registry, tombstones included",
     },
     Metric {
         name: REGISTRY_AGE_SECONDS,
