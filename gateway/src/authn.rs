@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use crate::clock::Clock;
 use crate::config::auth::{AuthConfig, IssuerConfig};
 use crate::identity::Identity;
+use crate::telemetry::names;
 
 pub mod bearer;
 pub mod cache;
@@ -204,6 +205,14 @@ impl Authenticator {
         headers: &HeaderMap,
         now: Timestamp,
     ) -> Result<Arc<Caller>, AuthnError> {
+        let caller = self.told(headers, now).await;
+        if caller.is_err() {
+            counted("refused");
+        }
+        caller
+    }
+
+    async fn told(&self, headers: &HeaderMap, now: Timestamp) -> Result<Arc<Caller>, AuthnError> {
         let (issuers, cache, anonymous) = match &self.scheme {
             Scheme::Open(operator) => return Ok(Arc::clone(operator)),
             Scheme::Enforced {
@@ -220,6 +229,7 @@ impl Authenticator {
             && let Some(issuer) = issuers.get(verified.issuer)
             && issuer.keys.generation() == verified.generation
         {
+            counted("cached");
             return Ok(verified.caller);
         }
         let jws = Jws::parse(token.expose())?;
@@ -242,6 +252,7 @@ impl Authenticator {
                 generation,
             },
         );
+        counted("verified");
         Ok(caller)
     }
 
@@ -271,6 +282,10 @@ impl Authenticator {
             Scheme::Enforced { issuers, .. } => issuers.iter(),
         }
     }
+}
+
+fn counted(result: &'static str) {
+    metrics::counter!(names::TOKENS, "result" => result).increment(1);
 }
 
 /// How often it is looked whether a key set is due.

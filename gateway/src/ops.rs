@@ -89,6 +89,7 @@ async fn serve(ops: &Ops, request: Request<RequestBody>) -> Result<Reply, Proble
 fn metrics(ops: &Ops) -> Reply {
     let gateway = &ops.gateway;
     let now = gateway.clock.now();
+    metrics::gauge!(crate::telemetry::names::REGISTRY_OBJECTS).set(gateway.registry.len() as f64);
     for (owner, beat) in gateway.registry.heartbeats().iter() {
         let age = now.duration_since(beat.at).as_secs_f64();
         metrics::gauge!(crate::telemetry::names::REGISTRY_AGE_SECONDS, "owner" => owner.clone())

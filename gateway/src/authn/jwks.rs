@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::discovery::{FetchError, HttpSource};
 use super::vet::{self, SetError, VettedKey};
 use crate::config::auth::IssuerConfig;
+use crate::telemetry::names;
 
 mod saved;
 
@@ -231,7 +232,14 @@ impl IssuerKeys {
 
     /// One fetch. A failure leaves the current set as it is.
     async fn fetch(&self, now: Timestamp) {
-        let fault = match self.fetch_and_install(now).await {
+        let fetched = self.fetch_and_install(now).await;
+        let result = match &fetched {
+            Ok(_) => "ok",
+            Err(RefreshError::Fetch(_)) => "failed",
+            Err(RefreshError::Set(_)) => "rejected",
+        };
+        metrics::counter!(names::KEY_FETCHES, "result" => result).increment(1);
+        let fault = match fetched {
             Ok(bytes) => self.save(bytes, now).await.err().map(|error| {
                 tracing::warn!(issuer = %self.issuer, %error, "key set not saved");
                 error.to_string()

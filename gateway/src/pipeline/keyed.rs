@@ -19,6 +19,7 @@ use crate::plans::{handlers, settle};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::store::Claim;
+use crate::telemetry::names;
 
 /// Body fields that are secrets: only their digest enters a fingerprint.
 pub(crate) const SECRETS: [&str; 1] = ["approvalCode"];
@@ -171,24 +172,31 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
     for attempt in 0..2 {
         let existing = match gateway.store.keys.claim(&id, &record, now, quota).await? {
             Claim::Fresh => {
+                counted("claimed");
                 gateway.crash.reached(CrashPoint::AfterClaim);
                 return Ok(Some(Hold::Held(Held { id, record })));
             }
             Claim::OverQuota => {
+                counted("over_quota");
                 let detail = format!("you keep {quota} idempotency keys already");
                 return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));
             }
             Claim::Existing(existing) => existing,
         };
         match judge(Some(&existing), &fingerprint, now) {
-            Verdict::Replay(answer) => return Ok(Some(Hold::Given(reply::replay(answer)))),
+            Verdict::Replay(answer) => {
+                counted("replayed");
+                return Ok(Some(Hold::Given(reply::replay(answer))));
+            }
             Verdict::Mismatch => {
+                counted("mismatch");
                 return Err(Problem::new(
                     Kind::IdempotencyKeyReuse,
                     "this key was used for another request",
                 ));
             }
             Verdict::Running | Verdict::Free => {
+                counted("running");
                 return Err(Problem::new(
                     Kind::RequestInProgress,
                     "the same request is still being worked on",
@@ -199,6 +207,7 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
                 settle::key(gateway, &id, &existing).await;
             }
             Verdict::Unknown { operation, check } => {
+                counted("unknown");
                 return Err(Problem::new(Kind::OutcomeUnknown, check)
                     .effect(crate::effect::Effect::Maybe)
                     .with("operation", operation.to_string().into()));
@@ -210,6 +219,10 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
         "the same request is still being settled",
     )
     .retry_after(1))
+}
+
+fn counted(result: &'static str) {
+    metrics::counter!(names::CLAIMS, "result" => result).increment(1);
 }
 
 impl Held {

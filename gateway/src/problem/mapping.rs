@@ -16,6 +16,7 @@ use crate::grant::GrantError;
 use crate::idempotency::KeyError;
 use crate::plans::{PlanError, RandomnessError};
 use crate::store::StoreError;
+use crate::telemetry::names;
 
 impl From<EdgeError> for Problem {
     fn from(cause: EdgeError) -> Self {
@@ -92,6 +93,7 @@ impl From<KeyError> for Problem {
 impl From<StoreError> for Problem {
     fn from(cause: StoreError) -> Self {
         error!(%cause, "the store failed a call");
+        metrics::counter!(names::STORE_FAILURES, "cause" => cause.label()).increment(1);
         match cause {
             StoreError::Unavailable { .. }
             | StoreError::TimedOut
