@@ -26,7 +26,8 @@ pub struct Problem {
     detail: String,
     effect: Effect,
     extra: Map<String, Value>,
-    header: Option<(http::HeaderName, String)>,
+    /// Few have one; boxed, so that every `Result` stays small.
+    header: Option<Box<(http::HeaderName, String)>>,
 }
 
 impl Problem {
@@ -86,7 +87,7 @@ impl Problem {
     }
 
     fn with_header(mut self, name: http::HeaderName, value: &str) -> Self {
-        self.header = Some((name, value.to_owned()));
+        self.header = Some(Box::new((name, value.to_owned())));
         self
     }
 
@@ -156,7 +157,7 @@ impl Problem {
             http::header::CACHE_CONTROL,
             HeaderValue::from_static("no-store"),
         );
-        if let Some((name, value)) = &self.header
+        if let Some((name, value)) = self.header.as_deref()
             && let Ok(value) = HeaderValue::from_str(value)
         {
             headers.insert(name.clone(), value);

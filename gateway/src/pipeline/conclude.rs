@@ -73,7 +73,7 @@ pub(super) async fn write(
     gateway.heard_of(row.service, now)?;
     let mut intent = call.record(audit::Kind::Intent, now);
     intent.operation = Some(names.operation);
-    intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()).into());
+    intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()));
     // Step 8: nothing is sent unrecorded.
     let _recorded = gateway.audit.require(intent.clone()).await?;
     gateway.crash.reached(CrashPoint::BeforeSend);

@@ -54,7 +54,7 @@ pub(crate) async fn dispatch(
             return Err(cause.into());
         }
     };
-    intent.body_digest = Some(crate::grant::body_digest(&body).into());
+    intent.body_digest = Some(crate::grant::body_digest(&body));
     // 9. The write that the dispatch becomes, under the approval.
     gateway.crash.reached(CrashPoint::BeforeSend);
     let whole = send(gateway, call, becomes, &plan, body, names).await;

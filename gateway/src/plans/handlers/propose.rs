@@ -52,7 +52,7 @@ pub(crate) async fn propose(
         return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));
     }
     let mut intent = call.record(audit::Kind::Intent, now);
-    intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()).into());
+    intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()));
     let _recorded = gateway.audit.require(intent.clone()).await?;
     let answer = forward(
         gateway,
