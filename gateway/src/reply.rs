@@ -1,7 +1,9 @@
 //! What the gateway answers with: bytes of its own, or a service's stream.
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{Either, Full};
 use hyper::body::Body;
@@ -26,6 +28,13 @@ pub fn json(status: u16, body: &Value) -> Reply {
     reply
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
+/// The same, for the caller alone: no cache keeps it.
+pub fn private(mut reply: Reply) -> Reply {
+    let no_store = HeaderValue::from_static("no-store");
+    reply.headers_mut().insert(CACHE_CONTROL, no_store);
     reply
 }
 

@@ -6,6 +6,7 @@
 mod cases;
 pub(crate) mod files;
 mod manifest;
+mod nesting;
 mod parse;
 mod stop_gate;
 mod surface;
@@ -24,7 +25,7 @@ use interlock_surface::Row;
 use crate::decision::{Decision, Fault, Verdict};
 use crate::diagnostics::{Check, Diagnostic, Diagnostics};
 use crate::facts::{ContextFacts, Principal, ResourceFacts};
-use crate::grants::{Directory, GrantsError};
+use crate::grants::{Directory, Entry, GrantsError};
 use crate::index::Index;
 use crate::slice::{self, Action, OBSERVE, Resource, Vocabulary};
 use files::Files;
@@ -101,9 +102,25 @@ impl Bundle {
         policies.ready(&files, Directory::default())
     }
 
+    /// Loads a bundle from files already read, on a stack that is large enough
+    /// for every text that passes the bound on nesting. A panic of a library
+    /// on some text refuses the bundle and nothing else.
+    pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
+        std::thread::scope(|scope| {
+            let loader = std::thread::Builder::new()
+                .name("bundle".to_owned())
+                .stack_size(nesting::LOADING_STACK)
+                .spawn_scoped(scope, || Self::checked(files));
+            let fault = |what: String| Diagnostics::from(Diagnostic::new(Check::Files, what));
+            let loader = loader.map_err(|error| fault(format!("no thread to load on: {error}")))?;
+            let panicked = |_| fault("a fault of the policy library on this bundle".to_owned());
+            loader.join().map_err(panicked)?
+        })
+    }
+
     /// Checks the files in order of what rests on what, and reports all faults
     /// of the first step that has any.
-    pub(crate) fn from_files(files: &Files) -> Result<Self, Diagnostics> {
+    fn checked(files: &Files) -> Result<Self, Diagnostics> {
         let policies = Policies::check(files).map_err(Diagnostics::group)?;
         let directory = directory(files).map_err(Diagnostics::group)?;
         let located = policies.located.clone();
@@ -130,6 +147,11 @@ impl Bundle {
         &self.0.directory
     }
 
+    /// What the grants file says about an identity.
+    pub fn directory_grants(&self, issuer: &str, subject: &str) -> Entry {
+        self.0.directory.entry(issuer, subject)
+    }
+
     /// How many policies the bundle holds.
     pub fn len(&self) -> usize {
         self.0.policies.num_of_policies()
@@ -154,7 +176,7 @@ impl Bundle {
         let Some(action) = row.action else {
             let fault = Fault::new(format!("row `{}` has no action to decide on", row.name));
             return Decision::Broken {
-                faults: vec![fault],
+                errors: vec![fault],
             };
         };
         self.decide_action(principal, action, resource, context)
@@ -193,7 +215,7 @@ impl Bundle {
     ) -> Decision {
         match self.0.decide(principal, action, resource, context) {
             Ok(decision) => decision,
-            Err(faults) => Decision::Broken { faults },
+            Err(errors) => Decision::Broken { errors },
         }
     }
 }
@@ -270,6 +292,7 @@ struct Policies {
 impl Policies {
     fn check(files: &Files) -> Result<Self, Vec<Diagnostic>> {
         manifest::check(files)?;
+        nesting::check(files)?;
         let internal = |error: &dyn std::fmt::Display| vec![Diagnostic::new(Check::Schema, error)];
         let schema = validate::schema(files)?;
         let vocabulary = Vocabulary::of(&schema).map_err(|error| internal(&error))?;
@@ -327,4 +350,4 @@ fn directory(files: &Files) -> Result<Directory, Vec<Diagnostic>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

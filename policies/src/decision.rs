@@ -25,7 +25,7 @@ pub enum Decision {
     /// The policies could not be evaluated.
     Broken {
         /// Every fault, with its policy.
-        faults: Vec<Fault>,
+        errors: Vec<Fault>,
     },
 }
 

@@ -19,6 +19,8 @@ pub enum Check {
     /// The schema's actions are not those of the surface rows, or its entity
     /// types are not those the facts have.
     Surface,
+    /// Nested so deep, or a statement so long, that reading it is not safe.
+    Nesting,
     /// A policy file does not parse.
     Syntax,
     /// A policy template; grants are data on the principal.
@@ -67,11 +69,12 @@ pub enum Check {
 
 impl Check {
     /// Every check.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Files,
         Self::Manifest,
         Self::Schema,
         Self::Surface,
+        Self::Nesting,
         Self::Syntax,
         Self::Template,
         Self::PolicyId,
@@ -102,6 +105,7 @@ impl Check {
             Self::Manifest => "manifest",
             Self::Schema => "schema",
             Self::Surface => "surface",
+            Self::Nesting => "nesting",
             Self::Syntax => "syntax",
             Self::Template => "template",
             Self::PolicyId => "policy-id",
@@ -154,7 +158,7 @@ pub struct Diagnostic {
     /// The line of the file that it is about.
     pub source: Option<String>,
     /// How often the same fault was found at the same place: once for every
-    /// kind of request that the policy covers.
+    /// action that the policy covers.
     pub count: usize,
 }
 
@@ -270,7 +274,8 @@ impl fmt::Display for Diagnostic {
         }
         write!(f, "{}: {}", self.check, self.message)?;
         if self.count > 1 {
-            write!(f, " ({} kinds of request)", self.count)?;
+            let what = self.policy.as_ref().map_or("times", |_| "actions");
+            write!(f, " ({} {what})", self.count)?;
         }
         if let Some(source) = &self.source {
             write!(f, "\n    {source}")?;
@@ -293,7 +298,9 @@ pub struct Diagnostics(Vec<Diagnostic>);
 impl Diagnostics {
     /// Groups the faults by file, place and check: one mistake in a policy on
     /// all actions is one fault, not one for every action.
-    pub(crate) fn group(faults: Vec<Diagnostic>) -> Self {
+    pub(crate) fn group(mut faults: Vec<Diagnostic>) -> Self {
+        // The validator has no order; the first message stands for its group.
+        faults.sort_by(|left, right| left.message.cmp(&right.message));
         let mut groups: BTreeMap<_, Diagnostic> = BTreeMap::new();
         for fault in faults {
             let place = (fault.file.clone(), fault.line, fault.column, fault.check);

@@ -1,10 +1,12 @@
 //! Runs the console blocks of a document, so that what it shows is true.
 //!
 //! A block fenced with `console` holds commands after `$ ` and, below each, the
-//! lines it prints. A command goes on in the next line after a backslash. In
-//! the expected output `...` stands for any text within a line, and for any
-//! number of lines where it stands alone. All blocks of a document run in one
-//! shell, one after the other, so variables carry over.
+//! lines it prints. A command goes on in the next line where that is indented
+//! by four spaces. In the expected output `...` stands for any text within a
+//! line, and for any number of lines where it stands alone. A command that is
+//! shown to print nothing must succeed; any other is judged by what it prints.
+//! All blocks of a document run in one shell, one after the other, so variables
+//! carry over.
 
 mod session;
 
@@ -28,7 +30,7 @@ pub struct Step {
 pub fn steps(document: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut open = None;
-    let mut continued = false;
+    let mut typing = false;
     for (index, text) in document.lines().enumerate() {
         let line = index + 1;
         match (open, text.strip_prefix("```")) {
@@ -43,21 +45,26 @@ pub fn steps(document: &str) -> Vec<Step> {
             }
             (Some((began, before)), None) => {
                 let current = steps.get_mut(before..).and_then(<[Step]>::last_mut);
-                match (text.strip_prefix("$ "), current) {
-                    (Some(command), _) => steps.push(Step {
-                        line,
-                        command: command.to_owned(),
-                        expected: Vec::new(),
-                    }),
-                    (None, Some(step)) if continued => {
+                typing = match (text.strip_prefix("$ "), current) {
+                    (Some(command), _) => {
+                        steps.push(Step {
+                            line,
+                            command: command.to_owned(),
+                            expected: Vec::new(),
+                        });
+                        true
+                    }
+                    (None, Some(step)) if typing && text.starts_with("    ") => {
                         step.command += "\n";
                         step.command += text;
+                        true
                     }
-                    (None, Some(step)) => step.expected.push(text.to_owned()),
+                    (None, Some(step)) => {
+                        step.expected.push(text.to_owned());
+                        false
+                    }
                     (None, None) => panic!("line {began}: a console block begins with `$ `"),
-                }
-                let typed = text.starts_with("$ ") || continued;
-                continued = typed && text.ends_with('\\');
+                };
             }
         }
     }
@@ -88,7 +95,8 @@ pub fn run(
         let (status, printed) = session.run(&command);
         let actual: Vec<&str> = printed.trim_end_matches('\n').lines().collect();
         let wanted: Vec<&str> = expected.iter().map(String::as_str).collect();
-        if status != 0 || !matches(&wanted, &actual) {
+        let failed = status != 0 && wanted.is_empty();
+        if failed || !matches(&wanted, &actual) {
             return Err(format!(
                 "line {}: `{command}` ended with {status}\n--- the document shows\n{}\n--- it printed\n{}",
                 step.line,

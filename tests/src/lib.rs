@@ -14,7 +14,7 @@
 //! | [`wire`] | bytes as a hostile client sends them |
 //! | [`chaos`] | a TCP relay that can be cut, hung and reset |
 //! | [`console`] | runs the console blocks of a document |
-//! | [`bench`] | the measurements of `cargo xtask bench` |
+//! | [`mod@bench`] | the measurements of `cargo xtask bench` |
 //! | [`golden`] | compares with a file that people review |
 //! | [`poll`] | waits for a state; nothing else waits |
 //! | [`repository`] | the files of this checkout |

@@ -47,7 +47,7 @@ pub(crate) fn build(workspace: &Workspace) -> Outcome {
 }
 
 fn install(workspace: &Workspace) -> Outcome {
-    tools::ensure(&[tools::REDIS])?;
+    tools::ensure(&[tools::REDIS, tools::CURL])?;
     tools::cargo_deny(workspace)?;
     Ok(())
 }

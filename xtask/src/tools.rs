@@ -20,6 +20,12 @@ pub(crate) const REDIS: Program = Program {
     package: "redis-server",
 };
 
+/// What the README is typed with.
+pub(crate) const CURL: Program = Program {
+    name: "curl",
+    package: "curl",
+};
+
 /// The plain proxy that the bench compares with.
 pub(crate) const NGINX: Program = Program {
     name: "nginx",

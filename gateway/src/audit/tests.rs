@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::audit::{
@@ -15,7 +17,7 @@ use crate::audit::{
 };
 use crate::clock::SystemClock;
 use crate::effect::Effect;
-use crate::identity::Identity;
+use crate::identity::{Identity, hex};
 
 fn settings(directory: &Path) -> AuditSettings {
     AuditSettings {
@@ -167,7 +169,7 @@ async fn a_cut_tail_shows_against_the_head() {
     let (file, _) = closed_log(directory.path()).await;
     let text = fs::read_to_string(&file).unwrap();
     let cut = text.trim_end().rfind('\n').unwrap();
-    fs::write(&file, &text[..=cut]).unwrap();
+    fs::write(&file, &text.as_bytes()[..=cut]).unwrap();
     let report = verify(&file, None).unwrap();
     assert_eq!(report.chains[0].ending, Ending::Open);
 }
@@ -189,6 +191,25 @@ async fn changed_lines_are_caught() {
     check_lines(replace("\"status\":201", "\"status\":201.0"), unreadable).await;
     check_lines(replace("swarm-1", "swarm\\u002d1"), unreadable).await;
     check_lines(replace("\"class\"", "\"class\":1,\"class\""), unreadable).await;
+}
+
+#[tokio::test]
+async fn a_changed_line_with_a_new_hash_of_its_own_is_unlinked() {
+    let forge = |lines: &mut Vec<String>| {
+        let mut line: Value = serde_json::from_str(&lines[2]).unwrap();
+        let members = line.as_object_mut().unwrap();
+        members["status"] = 403.into();
+        members.remove("hash");
+        let hash = hex(&Sha256::digest(
+            serde_json_canonicalizer::to_vec(&line).unwrap(),
+        ));
+        line["hash"] = hash.into();
+        lines[2] = serde_json_canonicalizer::to_string(&line).unwrap() + "\n";
+    };
+    check_lines(forge, |fault| {
+        matches!(fault, VerifyError::Unlinked { line: 4, .. })
+    })
+    .await;
 }
 
 #[test]
@@ -245,7 +266,7 @@ async fn the_next_file_follows_the_last_one() {
         )
     };
     let second = fs::read_to_string(name(2)).unwrap();
-    fs::write(name(2), &second[..=second.find('\n').unwrap()]).unwrap();
+    fs::write(name(2), &second.as_bytes()[..=second.find('\n').unwrap()]).unwrap();
     assert!(wrong());
     fs::remove_file(name(2)).unwrap();
     assert!(wrong());

@@ -5,7 +5,7 @@ mod dispatch;
 mod propose;
 mod show;
 
-pub(crate) use decide::{decide, shown};
+pub(crate) use decide::{decide, kept};
 pub(crate) use dispatch::{dispatch, is_transient};
 pub(crate) use propose::propose;
 pub(crate) use show::{get, list};

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::handlers::{is_transient, shown};
+use super::handlers::{is_transient, kept};
 use super::{Lease, Plan, PlanError, PlanView, SettleAnswer, State};
 use crate::crash::CrashPoint;
 use crate::effect::Effect;
@@ -197,7 +197,7 @@ fn from_plan(row: &Row, plan: Option<Plan>, operation: Uuid, now: Timestamp) -> 
         }),
         // Decided or not, the plan says so; a code is not shown again.
         Class::Approval if plan.state.decision().is_some() => {
-            Verdict::Answered(shown(row, &plan, now))
+            Verdict::Answered(kept(row, &plan, now))
         }
         Class::GatedWrite if in_doubt(&plan, operation) => Verdict::Open,
         Class::GatedWrite => match &plan.state {

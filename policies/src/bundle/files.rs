@@ -13,7 +13,7 @@ use crate::diagnostics::{Check, Diagnostic, Diagnostics};
 pub(crate) const MANIFEST: &str = "bundle.toml";
 pub(crate) const GRANTS: &str = "grants.json";
 
-const SCHEMA: &str = "schema/";
+pub(crate) const SCHEMA: &str = "schema/";
 pub(crate) const PERMITS: &str = "permits/";
 pub(crate) const GUARDS: &str = "guards/";
 pub(crate) const TENANTS: &str = "tenants/";

@@ -3,18 +3,24 @@ mod broken;
 mod decide;
 mod files;
 mod matrix;
+mod nesting;
 mod optional;
 pub(crate) mod overlay;
 pub(crate) mod scene;
 
+use std::sync::OnceLock;
+
 use super::Bundle;
 use overlay::here;
 
+/// The shipped bundle, loaded once for all tests: it never changes.
 pub(crate) fn shipped() -> Bundle {
-    match Bundle::load(&here("bundle")) {
+    static SHIPPED: OnceLock<Bundle> = OnceLock::new();
+    let load = || match Bundle::load(&here("bundle")) {
         Ok(bundle) => bundle,
         Err(faults) => panic!("the shipped bundle is refused:\n{faults}"),
-    }
+    };
+    SHIPPED.get_or_init(load).clone()
 }
 
 #[test]

@@ -61,8 +61,8 @@ fn fault(
                         lies that exists";
             Some(at(id, what).help(help))
         }
-        Decision::Broken { faults } => {
-            let first = faults.first()?;
+        Decision::Broken { errors } => {
+            let first = errors.first()?;
             let what = format!("deciding `{action}` for {kind} fails: {first}");
             Some(match &first.policy {
                 Some(id) => at(id, what),

@@ -1,1 +1,143 @@
+use std::fs;
 
+use super::{Directory, Entry, GrantsError};
+use crate::bundle::tests::overlay::here;
+use crate::facts::{Proposer, Role};
+
+const ISSUER: &str = "https://idp.example";
+
+fn example() -> Directory {
+    let text = fs::read_to_string(here("examples/grants.json")).unwrap();
+    Directory::parse(&text).unwrap()
+}
+
+fn file(people: &str, identities: &str) -> String {
+    format!(r#"{{ "format": 1, "people": [{people}], "identities": [{identities}] }}"#)
+}
+
+fn refused(text: &str, expected: &str) {
+    let error = Directory::parse(text).unwrap_err();
+    assert!(error.to_string().contains(expected), "{error}\n{text}");
+}
+
+#[test]
+fn the_example_is_the_one_in_the_readme() {
+    let readme = fs::read_to_string(here("README.md")).unwrap();
+    let shown = readme.split("```json\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    assert_eq!(
+        shown,
+        fs::read_to_string(here("examples/grants.json")).unwrap()
+    );
+}
+
+#[test]
+fn the_example_says_who_is_whom_and_who_holds_what() {
+    let directory = example();
+    let alice = directory.entry(ISSUER, "alice");
+    assert_eq!(alice.person.as_ref().map(|p| p.as_str()), Some("alice"));
+    assert_eq!(alice.grants, [(Role::Operator, "acme".to_owned())]);
+    assert_eq!(alice.tenants, ["acme"]);
+    assert_eq!(
+        directory.entry("https://other-idp.example", "a.liddell"),
+        alice
+    );
+    let bot = directory.entry(ISSUER, "planner-bot");
+    assert_eq!(bot.person, None);
+    assert_eq!(bot.acts_for, alice.person);
+    assert_eq!(bot.grants, [(Role::Operator, "acme.north".to_owned())]);
+    assert_eq!(directory.entry(ISSUER, "nobody"), Entry::default());
+}
+
+#[test]
+fn another_spelling_gains_no_right_and_escapes_no_suspension() {
+    let people = r#"{ "id": "alice", "suspended": true, "tenants": ["acme"],
+        "identities": [{ "issuer": "https://idp.example", "subject": "alice" }],
+        "grants": [{ "role": "admin", "scope": "acme" }] }"#;
+    let directory = Directory::parse(&file(people, "")).unwrap();
+    let other = directory.entry(ISSUER, "ALICE");
+    assert!(other.grants.is_empty() && other.tenants.is_empty());
+    assert!(other.suspended);
+    assert!(other.person.is_some());
+}
+
+#[test]
+fn a_proposal_comes_from_all_who_stand_behind_it() {
+    let directory = example();
+    let of = |subject: &str, actor: Option<&str>| {
+        directory.proposer(&Proposer {
+            issuer: ISSUER.to_owned(),
+            subject: subject.to_owned(),
+            actor: actor.map(str::to_owned),
+        })
+    };
+    let (identities, acts_for) = of("bob", Some("alice"));
+    let expected = [
+        "https://idp.example bob",
+        "https://idp.example alice",
+        "person:alice",
+    ];
+    assert_eq!(identities, expected.map(str::to_owned).into());
+    assert!(acts_for.is_empty());
+    let (identities, acts_for) = of("planner-bot", None);
+    assert_eq!(
+        identities,
+        ["https://idp.example planner-bot".to_owned()].into()
+    );
+    assert_eq!(acts_for, ["person:alice".to_owned()].into());
+}
+
+#[test]
+fn faults_are_refused_with_what_and_where() {
+    let key = |subject: &str| format!(r#"{{ "issuer": "https://i", "subject": "{subject}" }}"#);
+    let alice = |more: &str| format!(r#"{{ "id": "alice", "identities": [{}]{more} }}"#, key("a"));
+
+    refused("{", "EOF while parsing");
+    refused(
+        r#"{ "format": 1, "people": [] }"#,
+        "missing field `identities`",
+    );
+    refused(
+        r#"{ "format": 2, "people": [], "identities": [] }"#,
+        "only 1 is known",
+    );
+    refused(
+        &file(&alice(r#", "rolls": []"#), ""),
+        "unknown field `rolls`",
+    );
+    let role = r#", "grants": [{ "role": "owner", "scope": "acme" }]"#;
+    refused(&file(&alice(role), ""), "unknown variant `owner`");
+    let scope = r#", "grants": [{ "role": "admin", "scope": "acme/a" }]"#;
+    refused(&file(&alice(scope), ""), "scope id `acme/a` is not");
+    refused(
+        &file(&alice(r#", "tenants": [""]"#), ""),
+        "scope id `` is not",
+    );
+    refused(
+        &file(r#"{ "id": "a b", "identities": [] }"#, ""),
+        "person id `a b` is not",
+    );
+    let twice = format!("{},{}", alice(""), alice(""));
+    refused(&file(&twice, ""), "person `alice` is listed twice");
+    refused(
+        &file(&alice(""), &key("A")),
+        "identity `A` of `https://i` is listed twice",
+    );
+    let unknown = r#"{ "issuer": "https://i", "subject": "b", "actsFor": "bob" }"#;
+    refused(&file("", unknown), "`actsFor` names `bob`");
+    refused(
+        &file("", r#"{ "issuer": "https://i x", "subject": "b" }"#),
+        "white space",
+    );
+    refused(&file("", &key("")), "subject `` is empty");
+    refused(&file("", &key("\\u0000")), "control characters");
+}
+
+#[test]
+fn json_faults_have_a_place() {
+    let error = Directory::parse("{\n  \"format\": true }").unwrap_err();
+    let GrantsError::Json { line, column, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!((line, column), (2, 16));
+}

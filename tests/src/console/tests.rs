@@ -15,9 +15,10 @@ hello drone and goodbye
 ```
 
 ```console
-$ printf 'id: %s\nport: 8080\n' "$NAME"
+$ printf 'id: %s
+    port: 8080\n' "$NAME"
 id: ...
-port: 8080
+    port: 8080
 ```
 "#;
 
@@ -41,7 +42,9 @@ fn other_output_is_told_with_its_line() {
 }
 
 #[test]
-fn a_command_that_fails_is_told() {
+fn a_command_that_fails_silently_is_told() {
+    // Its output says it all, as with `grep -c`.
+    assert_eq!(check("```console\n$ echo 0; false\n0\n```\n", &[]), Ok(()));
     let report = check("```console\n$ false\n```\n", &[]).unwrap_err();
     assert!(
         report.starts_with("line 2: `false` ended with 1"),

@@ -339,7 +339,7 @@ impl Operations {
                  ON CONFLICT (id) DO UPDATE
                  SET state = 'done', effect = excluded.effect, kind = 'stop',
                      status = excluded.status, body = excluded.body
-                 WHERE kind = 'unseen'",
+                 WHERE kind IN ('unseen', 'stop')",
             )
             .bind(stop.operation.to_string())
             .bind(stop.effect.as_str())

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use http::header::{CACHE_CONTROL, HeaderValue};
 use interlock_surface::{Row, Segment};
-use serde_json::json;
+use jiff::Timestamp;
 
 use super::ROUNDS;
 use crate::audit;
@@ -13,13 +12,10 @@ use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::StoredAnswer;
 use crate::pipeline::{Call, Ended, Fate, outcome};
-use crate::plans::{ApprovalCode, Plan, PlanView};
+use crate::plans::{ApprovalCode, ApprovalView, Plan, PlanView};
 use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::store::Swap;
-
-/// What a repeat of an approval says instead of the code.
-const ALREADY_SHOWN: &str = "already shown";
 
 pub(crate) async fn decide(gateway: &Arc<Gateway>, mut call: Call) -> Result<Ended, Problem> {
     let row = call.permit.row();
@@ -72,47 +68,30 @@ pub(crate) fn approves(row: &Row) -> bool {
     matches!(row.segments.last(), Some(Segment::Literal("approve")))
 }
 
-fn answer(row: &Row, plan: &Plan, code: Option<ApprovalCode>, now: jiff::Timestamp) -> Ended {
-    let view = PlanView::of(plan, now).into_json();
-    let expires = plan.state.approval().map(|approval| approval.expires_at);
-    let Some(code) = code else {
-        let answer = StoredAnswer {
-            status: row.success,
-            content_type: Some("application/json".to_owned()),
-            location: None,
-            body: view.to_string().into_bytes(),
-            secret_stripped: false,
-        };
-        return Ended::answered(answer);
+fn answer(row: &Row, plan: &Plan, code: Option<ApprovalCode>, now: Timestamp) -> Ended {
+    let shown = code.and_then(|code| ApprovalView::first(plan, code, now));
+    let kept = kept(row, plan, now);
+    let Some(shown) = shown else {
+        return Ended::answered(kept);
     };
-    let kept = shown(row, plan, now);
-    let shown = json!({ "plan": view, "approvalCode": code.reveal(), "expiresAtUtc": expires });
-    let mut reply = reply::json(row.success, &shown);
-    reply
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ended {
-        reply,
+        reply: reply::private(reply::json(row.success, &shown)),
         fate: Fate::Answered(kept),
     }
 }
 
-/// The approval's answer as it is kept and repeated: without the code.
-pub(crate) fn shown(row: &Row, plan: &Plan, now: jiff::Timestamp) -> StoredAnswer {
-    let expires = plan.state.approval().map(|approval| approval.expires_at);
-    let body = json!({
-        "plan": PlanView::of(plan, now).as_json(),
-        "approvalCode": null,
-        "note": ALREADY_SHOWN,
-        "expiresAtUtc": expires,
-    });
-    StoredAnswer {
+/// A decision's answer as it is kept and repeated: never with the code.
+pub(crate) fn kept(row: &Row, plan: &Plan, now: Timestamp) -> StoredAnswer {
+    let approved = approves(row)
+        .then(|| ApprovalView::stored(plan, now))
+        .flatten();
+    approved.unwrap_or_else(|| StoredAnswer {
         status: row.success,
         content_type: Some("application/json".to_owned()),
         location: None,
-        body: body.to_string().into_bytes(),
-        secret_stripped: true,
-    }
+        body: PlanView::of(plan, now).as_json().to_string().into_bytes(),
+        secret_stripped: false,
+    })
 }
 
 pub(super) fn busy() -> Problem {

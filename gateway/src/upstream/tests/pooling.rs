@@ -1,5 +1,6 @@
 //! When a connection serves again, and when it must not.
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +52,35 @@ async fn a_connection_that_died_idle_is_replaced_before_anything_is_written() {
         gone.notified().await;
     }
     assert_eq!((seen.connections(), seen.requests()), (3, 3));
+}
+
+/// The runtime has no chance to see the end before the next call begins: only
+/// asking the kernel keeps the request off the dead connection.
+#[tokio::test]
+async fn an_end_that_no_task_has_seen_is_seen() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (told, closed) = std::sync::mpsc::channel();
+    let (go, close) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(2) {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4096];
+            assert!(stream.read(&mut head).unwrap() > 0);
+            stream.write_all(OK.as_bytes()).unwrap();
+            close.recv().unwrap();
+            drop(stream);
+            told.send(()).unwrap();
+        }
+    });
+    let client = client(address);
+    for _ in 0..2 {
+        let outcome = call(&client, get(), &PATIENT).await;
+        assert_eq!(verdict(outcome).await, "200 ok");
+        go.send(()).unwrap();
+        // Blocks the one thread of this runtime, on purpose.
+        closed.recv().unwrap();
+    }
 }
 
 #[tokio::test]

@@ -220,7 +220,7 @@ fn cell(
             Decision::Deny { reasons, .. } => {
                 guards.extend(reasons.iter().map(ToString::to_string));
             }
-            Decision::Broken { faults } => panic!("{state:?} is broken: {faults:?}"),
+            Decision::Broken { errors } => panic!("{state:?} is broken: {errors:?}"),
         }
     }
     match (allowed, permitted) {

@@ -1,6 +1,6 @@
 //! Callers, objects and contexts that tests decide about.
 
-use interlock_surface::{ResourceType, Row, row};
+use interlock_surface::{ResourceType, Row};
 
 use super::super::Bundle;
 use crate::decision::Decision;
@@ -77,10 +77,9 @@ pub(crate) fn enforced() -> ContextFacts {
 
 /// The row of an action.
 pub(crate) fn row_of(action: &str) -> &'static Row {
-    let names = interlock_surface::ROWS.iter();
-    let found = names.filter(|row| row.action == Some(action)).next();
-    let found = found.unwrap_or_else(|| panic!("no row has the action {action}"));
-    row(found.name).unwrap()
+    let mut rows = interlock_surface::ROWS.iter();
+    let found = rows.find(|row| row.action == Some(action));
+    found.unwrap_or_else(|| panic!("no row has the action {action}"))
 }
 
 pub(crate) fn prepared(facts: &PrincipalFacts) -> Principal {
@@ -100,8 +99,8 @@ pub(crate) fn told(decision: &Decision) -> String {
             let status = if *visible { "403" } else { "404" };
             format!("{status} {}", list(reasons))
         }
-        Decision::Broken { faults } => {
-            let policies = faults.iter().filter_map(|fault| fault.policy.clone());
+        Decision::Broken { errors } => {
+            let policies = errors.iter().filter_map(|fault| fault.policy.clone());
             format!("broken {}", list(&policies.collect::<Vec<_>>()))
         }
     };

@@ -80,7 +80,7 @@ pub(super) async fn start(granted: Granted, State(service): Shared, body: Bytes)
 /// `POST /api/swarm/land`
 pub(super) async fn land(granted: Granted, State(service): Shared) -> Response {
     detached(async move {
-        let result = service.land().await;
+        let result = service.land(granted.operation()).await;
         stopped(&service, &granted, StatusCode::ACCEPTED, result)
     })
     .await
@@ -94,7 +94,7 @@ pub(super) async fn abort(
     body: Bytes,
 ) -> Response {
     detached(async move {
-        let result = service.abort(id, &body).await;
+        let result = service.abort(granted.operation(), id, &body).await;
         stopped(&service, &granted, StatusCode::OK, result)
     })
     .await
@@ -123,7 +123,7 @@ fn stopped<T: Serialize>(
         Err(problem) => (problem.effect(), problem.answer()),
     };
     if let Some(operation) = granted.operation() {
-        service.stop_log.note(StopAnswered {
+        service.stop_log.end(StopAnswered {
             operation,
             effect,
             answer: answer.clone(),

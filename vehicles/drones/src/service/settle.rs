@@ -39,13 +39,13 @@ struct SettledAnswer {
 impl Service {
     /// What became of `operation`. One never seen is refused for ever by this very call.
     pub(super) async fn settle(&self, operation: Uuid) -> Result<Settled, DatabaseError> {
-        if let Some(stop) = self.stop_log.find(operation) {
-            return Ok(Settled::of(
-                State::Done,
-                stop.effect,
-                Some(stop.answer),
-                None,
-            ));
+        match self.stop_log.find(operation) {
+            Some(Some(stop)) => {
+                let answer = Some(stop.answer);
+                return Ok(Settled::of(State::Done, stop.effect, answer, None));
+            }
+            Some(None) => return Ok(Settled::running("this process is at it")),
+            None => {}
         }
         let mut standing = self.operations.settle(operation, self.clock.now()).await?;
         if standing == Standing::Unsettled {
@@ -60,13 +60,9 @@ impl Service {
                 Settled::of(State::Done, Effect::None, Some(answer), None)
             }
             Standing::Tombstoned(None) => Settled::of(State::Tombstoned, Effect::None, None, None),
-            Standing::Running => {
-                let detail = Some("this process is at it");
-                Settled::of(State::Running, Effect::Maybe, None, detail)
-            }
+            Standing::Running => Settled::running("this process is at it"),
             Standing::Unsettled => {
-                let detail = Some("begun earlier; the swarm must report before it can be settled");
-                Settled::of(State::Running, Effect::Maybe, None, detail)
+                Settled::running("begun earlier; the swarm must report before it can be settled")
             }
         })
     }
@@ -127,6 +123,10 @@ impl Unsettled {
 }
 
 impl Settled {
+    fn running(detail: &'static str) -> Self {
+        Self::of(State::Running, Effect::Maybe, None, Some(detail))
+    }
+
     fn of(
         state: State,
         effect: Effect,

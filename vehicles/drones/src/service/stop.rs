@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use interlock_guard::Clock;
+use jiff::Timestamp;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -18,6 +19,7 @@ use crate::crash::CrashPoint;
 use crate::fence::STALE_AFTER_SECONDS;
 use crate::limits::read_abort;
 use crate::link::LinkOutcome;
+use crate::operations::StopAnswered;
 
 /// How long the swarm has to acknowledge: within one attempt of the gateway.
 const PATIENCE: Duration = Duration::from_millis(600);
@@ -36,9 +38,9 @@ struct Stopped {
 
 impl Service {
     /// Lands every drone where it is, whatever flies.
-    pub(super) async fn land(&self) -> Result<LandAnswer, Problem> {
+    pub(super) async fn land(&self, operation: Option<Uuid>) -> Result<LandAnswer, Problem> {
         let command = Command::Land;
-        let Stopped { recorded, drones } = self.stop(command, None).await?;
+        let Stopped { recorded, drones } = self.stop(operation, command, None).await?;
         Ok(LandAnswer {
             command,
             recorded,
@@ -47,13 +49,18 @@ impl Service {
     }
 
     /// Ends a mission. Only when it is sure that all its drones stand is there nothing to end.
-    pub(super) async fn abort(&self, mission: Uuid, body: &[u8]) -> Result<AbortAnswer, Problem> {
+    pub(super) async fn abort(
+        &self,
+        operation: Option<Uuid>,
+        mission: Uuid,
+        body: &[u8],
+    ) -> Result<AbortAnswer, Problem> {
         let command = read_abort(body)?;
         let asked = self.missions.get(mission).ok_or(Problem::NotFound)?;
         if asked.status != MissionStatus::Active && self.stands(&asked) {
             return Err(Problem::NotActive(mission));
         }
-        let Stopped { recorded, drones } = self.stop(command, Some(mission)).await?;
+        let Stopped { recorded, drones } = self.stop(operation, command, Some(mission)).await?;
         Ok(AbortAnswer {
             mission: self.missions.get(mission).unwrap_or(asked),
             command,
@@ -62,8 +69,18 @@ impl Service {
         })
     }
 
-    async fn stop(&self, command: Command, mission: Option<Uuid>) -> Result<Stopped, Problem> {
-        let epoch = self.epoch.raise(self.clock.now());
+    async fn stop(
+        &self,
+        operation: Option<Uuid>,
+        command: Command,
+        mission: Option<Uuid>,
+    ) -> Result<Stopped, Problem> {
+        let now = self.clock.now();
+        if let Some(operation) = operation {
+            self.stop_log.begin(unanswered(operation, now));
+        }
+        // After the note: whoever records this epoch records the note as well.
+        let epoch = self.epoch.raise(now);
         self.crash_at.reached(CrashPoint::StopBeforeLink);
         let (outcome, recorded) = tokio::join!(
             self.tell(command, mission),
@@ -106,6 +123,18 @@ impl Service {
             })
         };
         is_fresh(&state, self.clock.as_ref()) && (0..mission.drone_count).map(drone_id).all(landed)
+    }
+}
+
+/// What a stop comes to when this process ends before it is answered.
+fn unanswered(operation: Uuid, at: Timestamp) -> StopAnswered {
+    let detail = "the service ended before this stop was answered; the swarm may not have stopped";
+    let problem = Problem::Unknown(detail.to_owned());
+    StopAnswered {
+        operation,
+        effect: problem.effect(),
+        answer: problem.answer(),
+        at,
     }
 }
 

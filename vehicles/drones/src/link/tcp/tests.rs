@@ -263,7 +263,12 @@ async fn no_answer_to_a_start_is_unknown_until_a_new_connection_settles_it() {
         "{outcome:?}"
     );
     assert_eq!(talk.read().await["op"], "start");
-    // It has hung up, and comes back to ask what became of it.
+    // It hangs up, and comes back to ask what became of it.
+    let down = until(&link, |state| !state.bridge.is_live()).await;
+    assert_eq!(
+        down.reason.as_deref(),
+        Some("the swarm did not answer a start")
+    );
     assert_eq!(talk.reader.read(&mut [0; 8]).await.unwrap(), 0);
     let _talk = peer.serve(2.0).await;
     until(&link, |state| {

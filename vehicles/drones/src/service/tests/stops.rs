@@ -225,6 +225,30 @@ async fn a_start_in_flight_does_not_outlive_a_stop() {
 }
 
 #[tokio::test]
+async fn a_stop_that_runs_is_settled_as_running() {
+    let silent = Silent::new().await;
+    let rig = Rig::with(&silent.address).await;
+    let land = Call::land();
+    let stopping = rig.send(&land);
+    let meanwhile = async {
+        assert!(
+            rig.life
+                .service
+                .epoch
+                .is_recorded(1, Duration::from_secs(10))
+                .await
+        );
+        let settled = rig.send(&Call::settle(land.operation)).await.json();
+        assert_eq!(
+            (&settled["state"], &settled["effect"]),
+            (&json!("running"), &json!("maybe"))
+        );
+    };
+    let (answered, ()) = tokio::join!(stopping, meanwhile);
+    assert_eq!(answered.status.as_u16(), 503);
+}
+
+#[tokio::test]
 async fn a_stop_is_settled_by_its_answer_in_this_life_and_the_next() {
     let rig = Rig::slow().await;
     let land = Call::land();
