@@ -205,14 +205,14 @@ impl Authenticator {
         headers: &HeaderMap,
         now: Timestamp,
     ) -> Result<Arc<Caller>, AuthnError> {
-        let caller = self.verify(headers, now).await;
+        let caller = self.told(headers, now).await;
         if caller.is_err() {
-            metrics::counter!(names::TOKENS, "result" => "refused").increment(1);
+            counted("refused");
         }
         caller
     }
 
-    async fn verify(&self, headers: &HeaderMap, now: Timestamp) -> Result<Arc<Caller>, AuthnError> {
+    async fn told(&self, headers: &HeaderMap, now: Timestamp) -> Result<Arc<Caller>, AuthnError> {
         let (issuers, cache, anonymous) = match &self.scheme {
             Scheme::Open(operator) => return Ok(Arc::clone(operator)),
             Scheme::Enforced {
@@ -229,7 +229,7 @@ impl Authenticator {
             && let Some(issuer) = issuers.get(verified.issuer)
             && issuer.keys.generation() == verified.generation
         {
-            metrics::counter!(names::TOKENS, "result" => "cached").increment(1);
+            counted("cached");
             return Ok(verified.caller);
         }
         let jws = Jws::parse(token.expose())?;
@@ -252,7 +252,7 @@ impl Authenticator {
                 generation,
             },
         );
-        metrics::counter!(names::TOKENS, "result" => "verified").increment(1);
+        counted("verified");
         Ok(caller)
     }
 
@@ -282,6 +282,10 @@ impl Authenticator {
             Scheme::Enforced { issuers, .. } => issuers.iter(),
         }
     }
+}
+
+fn counted(result: &'static str) {
+    metrics::counter!(names::TOKENS, "result" => result).increment(1);
 }
 
 /// How often it is looked whether a key set is due.

@@ -61,6 +61,19 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// The kind of failure as metrics name it.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            StoreError::Unavailable { .. } => "unavailable",
+            StoreError::TimedOut => "timed_out",
+            StoreError::Busy => "busy",
+            StoreError::Refused { .. } => "refused",
+            StoreError::Corrupt { .. } => "corrupt",
+        }
+    }
+}
+
 /// Whether a conditional step was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]

@@ -172,27 +172,31 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
     for attempt in 0..2 {
         let existing = match gateway.store.keys.claim(&id, &record, now, quota).await? {
             Claim::Fresh => {
+                counted("claimed");
                 gateway.crash.reached(CrashPoint::AfterClaim);
-                metrics::counter!(names::CLAIMS, "result" => "claimed").increment(1);
                 return Ok(Some(Hold::Held(Held { id, record })));
             }
             Claim::OverQuota => {
+                counted("over_quota");
                 let detail = format!("you keep {quota} idempotency keys already");
                 return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));
             }
             Claim::Existing(existing) => existing,
         };
-        let verdict = judge(Some(&existing), &fingerprint, now);
-        claimed_as(&verdict);
-        match verdict {
-            Verdict::Replay(answer) => return Ok(Some(Hold::Given(reply::replay(answer)))),
+        match judge(Some(&existing), &fingerprint, now) {
+            Verdict::Replay(answer) => {
+                counted("replayed");
+                return Ok(Some(Hold::Given(reply::replay(answer))));
+            }
             Verdict::Mismatch => {
+                counted("mismatch");
                 return Err(Problem::new(
                     Kind::IdempotencyKeyReuse,
                     "this key was used for another request",
                 ));
             }
             Verdict::Running | Verdict::Free => {
+                counted("running");
                 return Err(Problem::new(
                     Kind::RequestInProgress,
                     "the same request is still being worked on",
@@ -203,6 +207,7 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
                 settle::key(gateway, &id, &existing).await;
             }
             Verdict::Unknown { operation, check } => {
+                counted("unknown");
                 return Err(Problem::new(Kind::OutcomeUnknown, check)
                     .effect(crate::effect::Effect::Maybe)
                     .with("operation", operation.to_string().into()));
@@ -214,6 +219,10 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
         "the same request is still being settled",
     )
     .retry_after(1))
+}
+
+fn counted(result: &'static str) {
+    metrics::counter!(names::CLAIMS, "result" => result).increment(1);
 }
 
 impl Held {
@@ -238,17 +247,6 @@ impl Held {
             error!(%cause, "an idempotency key was left to be settled");
         }
     }
-}
-
-fn claimed_as(verdict: &Verdict<'_>) {
-    let result = match verdict {
-        Verdict::Free => return,
-        Verdict::Replay(_) => "replayed",
-        Verdict::Running => "running",
-        Verdict::Mismatch => "mismatch",
-        Verdict::Unknown { .. } => "unknown",
-    };
-    metrics::counter!(names::CLAIMS, "result" => result).increment(1);
 }
 
 fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {

@@ -93,14 +93,7 @@ impl From<KeyError> for Problem {
 impl From<StoreError> for Problem {
     fn from(cause: StoreError) -> Self {
         error!(%cause, "the store failed a call");
-        let fault = match &cause {
-            StoreError::Unavailable { .. } => "unavailable",
-            StoreError::TimedOut => "timed_out",
-            StoreError::Busy => "busy",
-            StoreError::Refused { .. } => "refused",
-            StoreError::Corrupt { .. } => "corrupt",
-        };
-        metrics::counter!(names::STORE_FAILURES, "fault" => fault).increment(1);
+        metrics::counter!(names::STORE_FAILURES, "cause" => cause.label()).increment(1);
         match cause {
             StoreError::Unavailable { .. }
             | StoreError::TimedOut

@@ -63,7 +63,7 @@ pub const STOPS: &str = "interlock_stops_total";
 pub const PLANS: &str = "interlock_plan_transitions_total";
 /// Idempotency claims, by result.
 pub const CLAIMS: &str = "interlock_idempotency_claims_total";
-/// Store calls that failed.
+/// Requests that a store failure ended.
 pub const STORE_FAILURES: &str = "interlock_store_failures_total";
 /// Audit records, by fate.
 pub const AUDIT_RECORDS: &str = "interlock_audit_records_total";
@@ -148,13 +148,13 @@ pub const METRICS: &[Metric] = &[
         name: CLAIMS,
         kind: Kind::Counter,
         labels: &["result"],
-        help: "Idempotency keys: claimed, replayed, running, mismatch, unknown",
+        help: "Idempotency keys: claimed, replayed, running, mismatch, unknown, over_quota",
     },
     Metric {
         name: STORE_FAILURES,
         kind: Kind::Counter,
-        labels: &["fault"],
-        help: "Store steps that a request could not take: unavailable, timed_out, busy, refused, corrupt",
+        labels: &["cause"],
+        help: "Requests that a store failure ended: unavailable, timed_out, busy, refused, corrupt",
     },
     Metric {
         name: AUDIT_RECORDS,

@@ -1,7 +1,7 @@
 //! Every kind of problem, caused for real and seen by a caller over HTTP.
 
 mod caller;
-mod machinery;
+pub(crate) mod machinery;
 mod plan;
 mod request;
 mod seen;

@@ -12,6 +12,7 @@ use interlock_surface::{Candidates, Listener, Match, find};
 
 use super::{Asked, BodyError, read};
 use crate::edge::json::JsonError;
+use crate::server::RequestBodyError;
 
 const MISSION: &str = "/api/missions";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -183,6 +184,13 @@ async fn a_body_that_stalls_or_breaks_is_told() {
         .await
         .unwrap_err();
     assert_eq!(error.to_string(), BodyError::Slow(patience).to_string());
+
+    // The connection gave it up first.
+    let given_up = stream::iter([Err::<Frame<Bytes>, _>(RequestBodyError::Stalled)]);
+    let error = read(rows(MISSION), &json(), StreamBody::new(given_up), PATIENCE)
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), BodyError::Slow(PATIENCE).to_string());
 
     let cut = stream::iter([
         Ok(Frame::data(Bytes::from_static(b"{"))),

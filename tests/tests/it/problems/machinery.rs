@@ -101,7 +101,8 @@ when
 };
 ";
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder with everything in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
