@@ -129,7 +129,6 @@ async fn send(
     names: Names,
 ) -> Whole {
     let now = gateway.clock.now();
-    let asked_at = call.permit.evidence().asked_at;
     let approval = plan.state.approval().zip(plan.state.operation());
     let Some((approval, operation)) = approval else {
         return Whole::NotSent(Problem::new(Kind::Internal, "the plan has no approval"));
@@ -152,7 +151,6 @@ async fn send(
             headers: HeaderMap::new(),
             body,
             operation: Some(names.operation),
-            asked_at,
             approval: Some(facts),
             peer: call.peer,
             now,
