@@ -8,10 +8,10 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
-mod readme;
 mod goldens;
 mod personas;
 mod problems;
+mod readme;
 mod repository;
 mod system;
 mod tour;
