@@ -132,8 +132,8 @@ impl Authorizer {
             reasons: Vec::new(),
         };
         let mut decision = self.decide(bundle, question);
-        if let Decision::Broken { faults } = &decision {
-            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        if let Decision::Broken { errors } = &decision {
+            let faults: Vec<String> = errors.iter().map(ToString::to_string).collect();
             error!(
                 alarm = "policy-broken",
                 row = question.row.name,
@@ -188,7 +188,7 @@ impl Authorizer {
                 question.context,
             ),
             Err(cause) => Decision::Broken {
-                faults: vec![Fault {
+                errors: vec![Fault {
                     policy: None,
                     message: cause.to_string(),
                 }],

@@ -19,7 +19,7 @@ use crate::health;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::server::{RequestBody, RequestBodyError};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, names};
 
 pub use feed::Feed;
 
@@ -89,11 +89,11 @@ async fn serve(ops: &Ops, request: Request<RequestBody>) -> Result<Reply, Proble
 fn metrics(ops: &Ops) -> Reply {
     let gateway = &ops.gateway;
     let now = gateway.clock.now();
-    metrics::gauge!(crate::telemetry::names::REGISTRY_OBJECTS).set(gateway.registry.len() as f64);
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+    metrics::gauge!(names::REGISTRY_OBJECTS).set(gateway.registry.len() as f64);
     for (owner, beat) in gateway.registry.heartbeats().iter() {
         let age = now.duration_since(beat.at).as_secs_f64();
-        metrics::gauge!(crate::telemetry::names::REGISTRY_AGE_SECONDS, "owner" => owner.clone())
-            .set(age);
+        metrics::gauge!(names::REGISTRY_AGE_SECONDS, "owner" => owner.clone()).set(age);
     }
     let mut reply = reply::bytes(200, Bytes::from(ops.metrics.render()));
     reply.headers_mut().insert(

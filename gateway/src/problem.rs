@@ -19,27 +19,30 @@ pub use kinds::Kind;
 /// The prefix of every problem type of ours.
 pub const TYPE_PREFIX: &str = "urn:interlock:problem:";
 
-/// One occurrence of a problem.
+/// One occurrence of a problem. Boxed, since every step may return one and
+/// few do.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct Problem(Box<Occurrence>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Occurrence {
     kind: Kind,
     detail: String,
     effect: Effect,
     extra: Map<String, Value>,
-    /// Few have one; boxed, so that every `Result` stays small.
-    header: Option<Box<(http::HeaderName, String)>>,
+    header: Option<(http::HeaderName, String)>,
 }
 
 impl Problem {
     /// A problem of `kind` with effect none.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Problem {
+        Problem(Box::new(Occurrence {
             kind,
             detail: detail.into(),
             effect: Effect::None,
             extra: Map::new(),
             header: None,
-        }
+        }))
     }
 
     /// The one answer for everything that does not exist for the caller. It
@@ -69,14 +72,14 @@ impl Problem {
     /// Sets what the call may have done.
     #[must_use]
     pub fn effect(mut self, effect: Effect) -> Self {
-        self.effect = effect;
+        self.0.effect = effect;
         self
     }
 
     /// Adds an extension member (RFC 9457 section 3.2).
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
-        self.extra.insert(name.to_owned(), value);
+        self.0.extra.insert(name.to_owned(), value);
         self
     }
 
@@ -87,7 +90,7 @@ impl Problem {
     }
 
     fn with_header(mut self, name: http::HeaderName, value: &str) -> Self {
-        self.header = Some(Box::new((name, value.to_owned())));
+        self.0.header = Some((name, value.to_owned()));
         self
     }
 
@@ -113,33 +116,33 @@ impl Problem {
 
     /// What exactly is wrong.
     pub fn detail(&self) -> &str {
-        &self.detail
+        &self.0.detail
     }
 
     /// The kind.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.0.kind
     }
 
     /// The status that [`Problem::response`] will carry.
     pub fn status(&self) -> u16 {
-        self.kind.facts().status
+        self.0.kind.facts().status
     }
 
     /// What the call may have done.
     pub fn effect_was(&self) -> Effect {
-        self.effect
+        self.0.effect
     }
 
     /// The JSON form.
     pub fn body(&self) -> Value {
-        let facts = self.kind.facts();
-        let mut body = self.extra.clone();
+        let facts = self.0.kind.facts();
+        let mut body = self.0.extra.clone();
         body.insert("type".into(), format!("{TYPE_PREFIX}{}", facts.slug).into());
         body.insert("title".into(), facts.title.into());
         body.insert("status".into(), facts.status.into());
-        body.insert("detail".into(), self.detail.clone().into());
-        body.insert("effect".into(), json!(self.effect));
+        body.insert("detail".into(), self.0.detail.clone().into());
+        body.insert("effect".into(), json!(self.0.effect));
         Value::Object(body)
     }
 
@@ -157,7 +160,7 @@ impl Problem {
             http::header::CACHE_CONTROL,
             HeaderValue::from_static("no-store"),
         );
-        if let Some((name, value)) = self.header.as_deref()
+        if let Some((name, value)) = &self.0.header
             && let Ok(value) = HeaderValue::from_str(value)
         {
             headers.insert(name.clone(), value);
@@ -168,7 +171,12 @@ impl Problem {
 
 impl std::fmt::Display for Problem {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}: {}", self.kind.facts().title, self.detail)
+        write!(
+            formatter,
+            "{}: {}",
+            self.0.kind.facts().title,
+            self.0.detail
+        )
     }
 }
 

@@ -86,7 +86,8 @@ impl Default for UpstreamLimits {
             normal_concurrency: 512,
             stop_concurrency: 256,
             max_idle: 64,
-            idle_timeout: Duration::from_secs(30),
+            // Below the usual 30 s of a service, so that it is we who close.
+            idle_timeout: Duration::from_secs(20),
             max_head_bytes: 32 * 1024,
             max_headers: 100,
         }

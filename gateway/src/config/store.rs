@@ -81,7 +81,7 @@ fn redis(section: &mut Section<'_>) -> Option<StoreConfig> {
     }
     Some(StoreConfig::Redis {
         timeout: section.millis("timeout_ms", millis(500), 1..=10_000),
-        pool: section.number("pool", 16, 1..=1_024),
+        pool: section.number("pool", 256, 1..=1_024),
         url: Secret::new(url?),
         prefix,
     })

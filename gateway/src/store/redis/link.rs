@@ -72,8 +72,12 @@ impl Link {
         &self,
         work: impl AsyncFnOnce(MultiplexedConnection) -> RedisResult<T>,
     ) -> Result<T, StoreError> {
-        let _place = self.places.try_acquire().map_err(|_| StoreError::Busy)?;
+        // The pipeline bounds how many callers can wait here.
         let deadline = Instant::now() + self.timeout;
+        let _place = match timeout_at(deadline, self.places.acquire()).await {
+            Ok(Ok(place)) => place,
+            Ok(Err(_)) | Err(_) => return Err(StoreError::Busy),
+        };
         let connection = timeout_at(deadline, self.connection())
             .await
             .map_err(|_| StoreError::TimedOut)??;
