@@ -13,12 +13,12 @@ use http_body_util::{BodyExt, Limited};
 use interlock_surface::{Listener, Match, find};
 use serde_json::json;
 
-use crate::edge::path;
+use crate::edge::{self, EdgeRules};
 use crate::gateway::Gateway;
 use crate::health;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
-use crate::server::{RequestBody, RequestBodyError};
+use crate::server::{Peer, RequestBody, RequestBodyError};
 use crate::telemetry::{Metrics, names};
 
 pub use feed::Feed;
@@ -34,9 +34,9 @@ pub struct Ops {
 }
 
 /// Answers one request of the ops listener.
-pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>) -> Reply {
+pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>, peer: Peer) -> Reply {
     let head = request.method() == Method::HEAD;
-    let answer = serve(&ops, request)
+    let answer = serve(&ops, request, peer)
         .await
         .unwrap_or_else(|problem| reply::problem(&problem));
     if head {
@@ -46,15 +46,16 @@ pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>) -> Reply {
     }
 }
 
-async fn serve(ops: &Ops, request: Request<RequestBody>) -> Result<Reply, Problem> {
+async fn serve(ops: &Ops, request: Request<RequestBody>, peer: Peer) -> Result<Reply, Problem> {
     let (parts, body) = request.into_parts();
-    let path = path::canonical(parts.uri.path())
-        .map_err(|cause| Problem::new(Kind::InvalidPath, cause.to_string()))?;
-    let (row, params) = match find(Listener::Ops, parts.method.as_str(), path) {
+    let clean = edge::clean(&parts, peer.address, &EdgeRules::operations())?;
+    let path = clean.path();
+    let (row, params) = match find(Listener::Ops, clean.method().as_str(), path) {
         Match::Found { rows, params, .. } => (rows.any(), params),
         Match::MethodNotAllowed { allow } => return Err(Problem::method_not_allowed(allow)),
         Match::NotFound => return Err(Problem::not_found()),
     };
+    clean.query_for(row)?;
     let gateway = &ops.gateway;
     match row.name {
         "ops.live" => Ok(reply::json(200, &json!({ "live": true }))),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, Response};
-use interlock_policies::{Diagnostics, Mode};
+use interlock_policies::Diagnostics;
 use jiff::SignedDuration;
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -27,7 +27,6 @@ use crate::config::service::ServiceConfig;
 use crate::config::{Config, StoreConfig};
 use crate::crash::{CRASH_VARIABLE, CrashAt, UnknownPoint};
 use crate::edge::EdgeRules;
-use crate::edge::host::HostRules;
 use crate::gateway::{Gateway, Limits, Service};
 use crate::grant::Mint;
 use crate::ops::{self, Feed, Ops};
@@ -297,9 +296,9 @@ fn public_handler(
 fn ops_handler(
     ops: Arc<Ops>,
 ) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
-    move |request, _| {
+    move |request, peer| {
         let ops = Arc::clone(&ops);
-        Box::pin(async move { boxed(ops::handle(ops, request).await) })
+        Box::pin(async move { boxed(ops::handle(ops, request, peer).await) })
     }
 }
 
@@ -391,13 +390,7 @@ fn edge_rules(config: &Config, public: &TcpListener) -> Result<EdgeRules, StartE
         .local_addr()
         .map_err(|cause| StartError::Bind { address, cause })?
         .port();
-    let hosts = match config.auth.mode {
-        Mode::Open => HostRules::Open { port },
-        Mode::Enforced => HostRules::Enforced {
-            hosts: config.listen.hosts.clone(),
-        },
-    };
-    Ok(EdgeRules { hosts })
+    Ok(EdgeRules::new(config.auth.mode, &config.listen, port))
 }
 
 fn upstreams(config: &Config) -> Result<Upstreams, EndpointError> {
