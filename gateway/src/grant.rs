@@ -7,6 +7,10 @@ mod keyring;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
@@ -23,13 +27,16 @@ use interlock_surface::{Class, Row};
 
 use crate::authorize::Permit;
 use crate::identity::Identity;
-use crate::rotation::Keyrings;
 
 /// How long a grant is good for, in seconds.
 pub const GRANT_LIFE_SECONDS: i64 = 30;
 
 /// Who issues grants: the `iss` claim.
 pub const GRANT_ISSUER: &str = "interlock";
+
+/// The keyrings of all services, as they are now: grants are signed with them
+/// and feed calls verified.
+pub type Keyrings = Arc<ArcSwap<HashMap<String, Keyring>>>;
 
 /// A signed grant: proof that a permit, or the settler, stands behind a call.
 /// The upstream client sends nothing without one, and only [`Mint`] makes one.

@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::grant::Keyrings;
 use crate::grant::{
     ApprovalFacts, Crossing, GRANT_LIFE_SECONDS, GrantError, Keyring, KeyringError, Mint, Speaker,
 };
 use crate::identity::Identity;
-use crate::rotation::Keyrings;
 
 const VECTORS: &str = include_str!("../../../docs/grant-vectors.json");
 
