@@ -2,7 +2,7 @@
 //! and send: never two flights, and what a caller is told agrees with what the
 //! simulator counted.
 
-mod case;
+pub(crate) mod case;
 mod decisions;
 mod dispatches;
 mod proposals;

@@ -27,7 +27,7 @@ const SIGABRT: i32 = 6;
 
 /// Deadlines, and with them leases, that a test can wait for; far longer than
 /// any step takes.
-pub(super) fn brisk(mut config: GatewayConfig) -> GatewayConfig {
+pub(crate) fn brisk(mut config: GatewayConfig) -> GatewayConfig {
     config.extra += "[limits]\nlease_margin_ms = 500\n";
     for name in ["write", "preview"] {
         config.extra += &format!(
@@ -122,7 +122,7 @@ impl Ask {
 }
 
 /// Waits for the end of a process, which must be that of a crash point.
-pub(super) fn aborted(process: &mut Process) {
+pub(crate) fn aborted(process: &mut Process) {
     let status = process.wait();
     assert_eq!(status.signal(), Some(SIGABRT), "ended otherwise: {status}");
 }
