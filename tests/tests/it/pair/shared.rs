@@ -9,6 +9,7 @@ use interlock_tests::gateway::{Gateway, GatewayConfig};
 use interlock_tests::personas::{ACCOUNT, Persona};
 use interlock_tests::poll;
 use interlock_tests::system::{Plan, System};
+use interlock_tests::vehicles::SWARM;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,6 +18,9 @@ use super::{PLANS, post, propose};
 use crate::personas::stage;
 use crate::problems::machinery;
 
+/// A revision after all of the drone service.
+const LATER: u64 = 1 << 50;
+
 async fn readiness(gateway: &Gateway) -> Value {
     gateway.ops().get("/readyz").send().await.json()
 }
@@ -24,7 +28,8 @@ async fn readiness(gateway: &Gateway) -> Value {
 /// One call to a gateway's registry as the drone service makes it.
 async fn feed(gateway: &Gateway, method: &str, body: &Value) {
     let keys = Keys::new(KeySet::parse(&gateway.config.keys[0]).unwrap());
-    let path = "/registry/objects/Swarm/swarm-2";
+    let path = format!("/registry/objects/Swarm/{SWARM}");
+    let path = path.as_str();
     let body = body.to_string();
     let call = (method, path, body.as_bytes());
     let token = sign_feed(&keys, "drones", call, Uuid::new_v4(), Timestamp::now()).unwrap();
@@ -33,32 +38,31 @@ async fn feed(gateway: &Gateway, method: &str, body: &Value) {
     assert!(answer.status < 300, "{} {}", answer.status, answer.text());
 }
 
+/// The swarm is known to the first through the second: not there for anybody
+/// once it is gone, and there again.
 #[tokio::test]
 async fn objects_that_one_was_told_of() {
     let system = System::start(Plan::PAIR).await;
     let [first, second] = &system.gateways[..] else {
         panic!("a pair has two");
     };
-    let known = async |gateway: &Gateway, objects: u64| {
-        poll::until_async("the object is known, or gone", async || {
-            let registry = readiness(gateway).await["registry"].clone();
-            (registry["objects"] == objects).then_some(())
+    let shown = async |gateway: &Gateway, status: u16| {
+        poll::until_async("the swarm is known, or gone", async || {
+            let call = gateway.http().get("/api/swarm/state");
+            let call = call.token(Persona::Viewer.token(&system.idp));
+            (call.send().await.status == status).then_some(())
         })
         .await;
     };
-    known(second, 1).await;
-    feed(
-        first,
-        "PUT",
-        &json!({ "revision": 1, "parents": [ACCOUNT] }),
-    )
-    .await;
-    known(first, 2).await;
-    known(second, 2).await;
-    // And the other way.
-    feed(second, "DELETE", &json!({ "revision": 2 })).await;
-    known(first, 1).await;
-    known(second, 1).await;
+    shown(first, 200).await;
+    shown(second, 200).await;
+    feed(second, "DELETE", &json!({ "revision": LATER })).await;
+    shown(second, 404).await;
+    shown(first, 404).await;
+    let put = json!({ "revision": LATER + 1, "parents": [ACCOUNT] });
+    feed(first, "PUT", &put).await;
+    shown(first, 200).await;
+    shown(second, 200).await;
 }
 
 /// The service speaks to the first alone, and both have heard of it.
