@@ -268,6 +268,8 @@ fn limits(config: &Config) -> Limits {
         body_read: config.limits.body_read_timeout,
         keys_per_caller: config.limits.keys_per_caller,
         plans_per_caller: config.limits.plans_per_caller,
+        lease_margin: SignedDuration::try_from(config.limits.lease_margin)
+            .unwrap_or(SignedDuration::MAX),
         stale_after: STALE_AFTER,
         answer_bytes: config.upstream.answer_limit as usize,
     }

@@ -8,9 +8,12 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod crashes;
 mod goldens;
+mod pair;
 mod personas;
 mod problems;
+mod races;
 mod readme;
 mod repository;
 mod system;

@@ -79,19 +79,15 @@ async fn consume(
     let row = call.permit.row();
     for _ in 0..ROUNDS {
         let now = gateway.clock.now();
-        let (id, expected) = (plan.id, plan.revision);
+        let id = plan.id;
         if matches!(plan.status(), Status::Unknown | Status::Dispatching) {
             settle::plan(gateway, plan.clone()).await;
             plan = reread(gateway, id).await?;
         }
-        let revision = if plan.revision == expected {
-            expected
-        } else {
-            plan.revision
-        };
+        let revision = plan.revision;
         let lease = Lease {
             owner: gateway.instance.clone(),
-            until: lease(row, now),
+            until: lease(gateway, row, now),
         };
         let begun = plan.begin_dispatch(code.as_ref(), now, names.operation, lease)?;
         gateway.crash.reached(CrashPoint::BeforeConsume);
