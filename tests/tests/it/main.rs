@@ -9,6 +9,7 @@
 )]
 
 mod goldens;
+mod grants;
 mod personas;
 mod problems;
 mod readme;
