@@ -158,12 +158,7 @@ async fn connection(near: TcpStream, mut line: watch::Receiver<Line>, counted: A
     };
     let (mut near_in, mut near_out) = near.into_split();
     let (mut far_in, mut far_out) = far.into_split();
-    let out = pump(
-        &mut near_in,
-        &mut far_out,
-        line.clone(),
-        Some(&*counted),
-    );
+    let out = pump(&mut near_in, &mut far_out, line.clone(), Some(&*counted));
     let back = pump(&mut far_in, &mut near_out, line.clone(), None);
     let broken = async {
         line.wait_for(|line| matches!(line, Line::Cut | Line::Reset))

@@ -124,7 +124,10 @@ async fn an_unsigned_or_foreign_feed_call_is_401() {
         ("nothing", vec![]),
         ("garbage", vec!["open sesame".to_owned()]),
         ("two tokens", vec![good().token(), good().token()]),
-        ("no signature", vec![good().token().rsplit_once('.').unwrap().0.to_owned() + "."]),
+        (
+            "no signature",
+            vec![good().token().rsplit_once('.').unwrap().0.to_owned() + "."],
+        ),
     ];
     for (what, tokens) in unsigned {
         let answer = good().send(gateway, &tokens).await;
@@ -132,17 +135,38 @@ async fn an_unsigned_or_foreign_feed_call_is_401() {
     }
     for (what, feed) in [
         ("a wrong key", good().changed(|feed| feed.secret = stranger)),
-        ("an unknown kid", good().changed(|feed| feed.header.kid = Some("drones-9".to_owned()))),
+        (
+            "an unknown kid",
+            good().changed(|feed| feed.header.kid = Some("drones-9".to_owned())),
+        ),
         ("no kid", good().changed(|feed| feed.header.kid = None)),
-        ("a grant's type", good().changed(|feed| feed.header.typ = Some("interlock-grant+jwt".to_owned()))),
-        ("another algorithm", good().changed(|feed| feed.header.alg = jsonwebtoken::Algorithm::HS384)),
+        (
+            "a grant's type",
+            good().changed(|feed| feed.header.typ = Some("interlock-grant+jwt".to_owned())),
+        ),
+        (
+            "another algorithm",
+            good().changed(|feed| feed.header.alg = jsonwebtoken::Algorithm::HS384),
+        ),
         ("another service", good().with("iss", "mowers")),
         ("another audience", good().with("aud", "drones")),
         ("another method", good().with("method", "DELETE")),
-        ("another path", good().with("path", "/registry/objects/Swarm/swarm-2")),
-        ("another body", good().changed(|feed| feed.body["parents"] = json!(["globex"]))),
-        ("expired", good().with("iat", now - 60).with("exp", now - 30)),
-        ("not yet", good().with("iat", now + 60).with("exp", now + 90)),
+        (
+            "another path",
+            good().with("path", "/registry/objects/Swarm/swarm-2"),
+        ),
+        (
+            "another body",
+            good().changed(|feed| feed.body["parents"] = json!(["globex"])),
+        ),
+        (
+            "expired",
+            good().with("iat", now - 60).with("exp", now - 30),
+        ),
+        (
+            "not yet",
+            good().with("iat", now + 60).with("exp", now + 90),
+        ),
         ("a life without end", good().with("exp", now + 86_400)),
     ] {
         let answer = feed.signed(gateway).await;
@@ -166,7 +190,10 @@ async fn a_service_writes_its_own_objects_forward() {
     let alone = alone();
     let gateway = &alone.gateway;
     let swarm = format!("Swarm/{SWARM}");
-    Feed::put(gateway, &swarm, 7).signed(gateway).await.expect(200);
+    Feed::put(gateway, &swarm, 7)
+        .signed(gateway)
+        .await
+        .expect(200);
 
     for kind in ["Mower", "Plan", "Gateway", "swarm", "Anything"] {
         let foreign = Feed::put(gateway, &format!("{kind}/one"), 1);
@@ -176,7 +203,9 @@ async fn a_service_writes_its_own_objects_forward() {
     }
 
     // Of the own type, but another service's.
-    let store = Store::redis(RedisConfig::at(alone.redis.url())).await.unwrap();
+    let store = Store::redis(RedisConfig::at(alone.redis.url()))
+        .await
+        .unwrap();
     let theirs = RegistryObject {
         kind: "Swarm".to_owned(),
         id: "swarm-2".to_owned(),
@@ -198,14 +227,20 @@ async fn a_service_writes_its_own_objects_forward() {
     beat.signed(gateway).await.expect(403);
 
     // Back in time, as itself and as its own end.
-    let older = Feed::put(gateway, &swarm, 6).signed(gateway).await.expect(409);
+    let older = Feed::put(gateway, &swarm, 6)
+        .signed(gateway)
+        .await
+        .expect(409);
     assert_eq!(older.problem(), "stale-revision");
     let path = format!("/registry/objects/{swarm}");
     let gone = Feed::new(gateway, "DELETE", &path, json!({ "revision": 6 }));
     gone.signed(gateway).await.expect(409);
     let gone = Feed::new(gateway, "DELETE", &path, json!({ "revision": 8 }));
     gone.signed(gateway).await.expect(200);
-    let late = Feed::put(gateway, &swarm, 7).signed(gateway).await.expect(409);
+    let late = Feed::put(gateway, &swarm, 7)
+        .signed(gateway)
+        .await
+        .expect(409);
     assert_eq!(late.json()["currentRevision"], 8);
 }
 
@@ -232,7 +267,10 @@ async fn a_signed_body_is_read_as_strictly_as_a_callers() {
     ] {
         let feed = Feed::new(gateway, "PUT", &path, Value::Null);
         let token = feed.with("body", forge::digest_of(body)).token();
-        let call = gateway.ops().call("PUT", &path).header("interlock-service", &token);
+        let call = gateway
+            .ops()
+            .call("PUT", &path)
+            .header("interlock-service", &token);
         let answer = call.body("application/json", body.to_owned()).send().await;
         assert_eq!(answer.status, 400, "{body}: {}", answer.text());
     }

@@ -24,7 +24,10 @@ impl Direct {
     /// Makes the call on a connection of its own.
     pub(super) fn send(&self, system: &System) -> Raw {
         let address = system.drones.address();
-        let mut head = format!("{} {} HTTP/1.1\r\nHost: {address}\r\n", self.method, self.target);
+        let mut head = format!(
+            "{} {} HTTP/1.1\r\nHost: {address}\r\n",
+            self.method, self.target
+        );
         for grant in &self.grants {
             head += &format!("Interlock-Grant: {grant}\r\n");
         }
@@ -49,7 +52,13 @@ pub(super) struct Forge {
 impl Forge {
     /// A grant that holds for a request of `row`, signed with the key that the
     /// gateway shares with the service.
-    pub(super) fn good(system: &System, row: &str, method: &str, target: &str, body: &str) -> Forge {
+    pub(super) fn good(
+        system: &System,
+        row: &str,
+        method: &str,
+        target: &str,
+        body: &str,
+    ) -> Forge {
         let (kid, secret) = key(&system.gateway().config.keys[0]);
         let now = Timestamp::now();
         let seconds = now.as_second();

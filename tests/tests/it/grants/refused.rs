@@ -6,8 +6,8 @@ use interlock_tests::system::{Plan, System, key};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::forge::{self, Direct, Forge};
 use super::NOWHERE;
+use super::forge::{self, Direct, Forge};
 use crate::personas::stage::{self, route};
 
 const START: &str = "drones.mission.start";
@@ -35,7 +35,8 @@ fn wrong(system: &System) -> Vec<(&'static str, Vec<String>)> {
     let token = good().token();
     let parts: Vec<&str> = token.split('.').collect();
     let foreign = forge::key(&key("drones-1")).1;
-    let unsigned = "eyJhbGciOiJub25lIiwidHlwIjoiaW50ZXJsb2NrLWdyYW50K2p3dCIsImtpZCI6ImRyb25lcy0xIn0";
+    let unsigned =
+        "eyJhbGciOiJub25lIiwidHlwIjoiaW50ZXJsb2NrLWdyYW50K2p3dCIsImtpZCI6ImRyb25lcy0xIn0";
     let of_the_provider = Persona::Operator.token(&system.idp).expect("a token");
     vec![
         ("none", vec![]),
@@ -46,28 +47,70 @@ fn wrong(system: &System) -> Vec<(&'static str, Vec<String>)> {
         ("alg none", vec![format!("{unsigned}.{}.", parts[1])]),
         ("a bearer token of the provider", vec![of_the_provider]),
         ("two grants", vec![good().token(), good().token()]),
-        ("an unknown kid", one(good().signed(|forge| forge.header.kid = Some("drones-9".to_owned())))),
-        ("no kid", one(good().signed(|forge| forge.header.kid = None))),
-        ("a wrong key", one(good().signed(|forge| forge.secret = foreign))),
-        ("another algorithm", one(good().signed(|forge| forge.header.alg = jsonwebtoken::Algorithm::HS512))),
-        ("another type", one(good().signed(|forge| forge.header.typ = Some("JWT".to_owned())))),
-        ("a feed token's type", one(good().signed(|forge| forge.header.typ = Some("interlock-feed+jwt".to_owned())))),
+        (
+            "an unknown kid",
+            one(good().signed(|forge| forge.header.kid = Some("drones-9".to_owned()))),
+        ),
+        (
+            "no kid",
+            one(good().signed(|forge| forge.header.kid = None)),
+        ),
+        (
+            "a wrong key",
+            one(good().signed(|forge| forge.secret = foreign)),
+        ),
+        (
+            "another algorithm",
+            one(good().signed(|forge| forge.header.alg = jsonwebtoken::Algorithm::HS512)),
+        ),
+        (
+            "another type",
+            one(good().signed(|forge| forge.header.typ = Some("JWT".to_owned()))),
+        ),
+        (
+            "a feed token's type",
+            one(good().signed(|forge| forge.header.typ = Some("interlock-feed+jwt".to_owned()))),
+        ),
         ("another issuer", one(good().with("iss", "drones"))),
         ("another audience", one(good().with("aud", "mowers"))),
-        ("several audiences", one(good().with("aud", json!(["mowers"])))),
+        (
+            "several audiences",
+            one(good().with("aud", json!(["mowers"]))),
+        ),
         ("no audience", one(good().without("aud"))),
         ("another method", one(good().with("method", "GET"))),
         ("another path", one(good().with("path", "/api/swarm/land"))),
-        ("another spelling of the path", one(good().with("path", "/api/missions/"))),
-        ("another query", one(good().with("path", "/api/missions?limit=1"))),
-        ("another body", one(good().with("body", forge::digest_of("{}")))),
+        (
+            "another spelling of the path",
+            one(good().with("path", "/api/missions/")),
+        ),
+        (
+            "another query",
+            one(good().with("path", "/api/missions?limit=1")),
+        ),
+        (
+            "another body",
+            one(good().with("body", forge::digest_of("{}"))),
+        ),
         ("no body", one(good().with("body", forge::digest_of("")))),
         ("another row", one(good().with("row", "drones.swarm.land"))),
-        ("an unknown row", one(good().with("row", "drones.mission.steer"))),
-        ("expired", one(good().with("iat", now - 60).with("exp", now - 30))),
-        ("not valid yet", one(good().with("iat", now + 60).with("exp", now + 90))),
+        (
+            "an unknown row",
+            one(good().with("row", "drones.mission.steer")),
+        ),
+        (
+            "expired",
+            one(good().with("iat", now - 60).with("exp", now - 30)),
+        ),
+        (
+            "not valid yet",
+            one(good().with("iat", now + 60).with("exp", now + 90)),
+        ),
         ("a life without end", one(good().with("exp", now + 86_400))),
-        ("from before this service began", one(good().with("iat", now - 100).with("exp", now + 10))),
+        (
+            "from before this service began",
+            one(good().with("iat", now - 100).with("exp", now + 10)),
+        ),
         ("no operation", one(good().without("operation"))),
         ("no decision", one(good().without("decision"))),
         ("a claim of a wrong type", one(good().with("operation", 7))),
@@ -110,9 +153,9 @@ async fn no_row_answers_without_a_grant() {
         ("POST", "/internal/preview".to_owned()),
         ("POST", format!("/internal/operations/{NOWHERE}/settle")),
     ];
-    let served = interlock_surface::ROWS
-        .iter()
-        .filter(|row| row.service == "drones" && row.served_by == interlock_surface::ServedBy::Service);
+    let served = interlock_surface::ROWS.iter().filter(|row| {
+        row.service == "drones" && row.served_by == interlock_surface::ServedBy::Service
+    });
     assert_eq!(served.count(), rows.len());
     for (method, target) in &rows {
         for grants in [vec![], vec!["garbage".to_owned()]] {

@@ -39,7 +39,10 @@ async fn a_start_that_was_overheard_starts_nothing() {
         ("at another path", &elsewhere),
         ("with a query", &queried),
     ] {
-        assert!(what == "as it was" || *bytes != text, "{what} changes nothing");
+        assert!(
+            what == "as it was" || *bytes != text,
+            "{what} changes nothing"
+        );
         let answer = again(&system, bytes.as_bytes());
         assert_eq!(answer.status, 401, "{what}: {}", answer.text());
         assert_eq!(system.sim.counters(), before, "{what}");
@@ -50,7 +53,10 @@ async fn a_start_that_was_overheard_starts_nothing() {
     let answer = again(&system, &start.bytes);
     assert_eq!(answer.status, 401, "{}", answer.text());
     let after = system.sim.counters();
-    assert_eq!((after.starts, after.flights), (before.starts, before.flights));
+    assert_eq!(
+        (after.starts, after.flights),
+        (before.starts, before.flights)
+    );
 }
 
 /// Repeating a stop is harmless, and refusing one is not.
@@ -74,8 +80,14 @@ async fn each_call_has_a_grant_of_its_own() {
     let system = System::start(Plan::ENFORCED).await;
     system.upstream.listen();
     for _ in 0..2 {
-        system.get(Persona::Viewer, "/api/swarm/state").await.expect(200);
-        system.get(Persona::Operator, "/api/swarm/state").await.expect(200);
+        system
+            .get(Persona::Viewer, "/api/swarm/state")
+            .await
+            .expect(200);
+        system
+            .get(Persona::Operator, "/api/swarm/state")
+            .await
+            .expect(200);
     }
     let sent = Sent::all(&system.upstream.listen());
     let mut grants: Vec<&str> = sent.iter().map(Sent::grant).collect();
