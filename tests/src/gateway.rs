@@ -62,6 +62,13 @@ impl Gateway {
         self.process = process.expect("the ports are still free");
     }
 
+    /// Replaces the keys shared with the drone service while it runs, as a
+    /// secret store does: the file is whole at every moment.
+    pub fn rotate(&mut self, keys: Vec<String>) {
+        self.config.keys = keys;
+        self.config.write_keys();
+    }
+
     /// Where callers connect.
     pub fn address(&self) -> SocketAddr {
         self.config.listen

@@ -42,6 +42,7 @@ pub mod ports;
 pub mod process;
 pub mod redis;
 pub mod repository;
+pub mod sent;
 pub mod system;
 pub mod vehicles;
 pub mod wire;

@@ -5,9 +5,10 @@ use http::{HeaderMap, HeaderName};
 use interlock_surface::{Params, ROWS, ResourceFrom, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::feed_token::{Bound, FeedTokenError, FeedTokens};
+use crate::edge::json;
 use crate::gateway::Gateway;
 use crate::grant::Keyrings;
 use crate::plans::ObjectRef;
@@ -144,9 +145,12 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
     }
 }
 
+/// Reads a body as strictly as a caller's: a name given twice would be one
+/// thing here and another at the service that signed it.
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
-    serde_json::from_slice(body)
-        .map_err(|cause| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]))
+    let fits = |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
+    let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;
+    serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
 }
 
 fn check_parents(parents: &[String]) -> Result<(), Problem> {
@@ -181,7 +185,7 @@ fn taken(gateway: &Gateway, put: Put, object: Object) -> Result<Reply, Problem> 
             gateway.registry.apply(&object);
             Ok(reply::json(
                 200,
-                &json!({ "sequence": seq, "revision": object.revision }),
+                &serde_json::json!({ "sequence": seq, "revision": object.revision }),
             ))
         }
         Put::Stale { current } => Err(Problem::new(
@@ -218,5 +222,5 @@ async fn beat(gateway: &Gateway, owner: &str, body: BeatBody) -> Result<Reply, P
     if let Err(cause) = &stored {
         tracing::debug!(%cause, "a heartbeat was heard by this replica only");
     }
-    Ok(reply::json(200, &json!({ "shared": stored.is_ok() })))
+    Ok(reply::json(200, &serde_json::json!({ "shared": stored.is_ok() })))
 }

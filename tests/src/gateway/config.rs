@@ -154,7 +154,15 @@ key_file = {keys:?}
         for folder in ["audit", "kept"] {
             fs::create_dir_all(self.state.join(folder)).expect("a folder of ours");
         }
-        fs::write(self.key_file(), self.keys.join("\n")).expect("a folder of ours");
+        self.write_keys();
+    }
+
+    /// Writes the key file anew.
+    pub(super) fn write_keys(&self) {
+        let file = self.key_file();
+        let fresh = file.with_extension("new");
+        fs::write(&fresh, self.keys.join(",")).expect("a folder of ours");
+        fs::rename(&fresh, &file).expect("a folder of ours");
     }
 
     fn key_file(&self) -> PathBuf {

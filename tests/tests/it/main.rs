@@ -10,12 +10,15 @@
 
 mod crashes;
 mod goldens;
+mod grants;
 mod pair;
 mod personas;
 mod problems;
 mod races;
 mod readme;
+mod reload;
 mod repository;
+mod secrets;
 mod system;
 mod tour;
 mod untouched;
