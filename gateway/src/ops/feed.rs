@@ -89,7 +89,7 @@ impl Feed {
                     .registry
                     .delete(&key, &owner, body.revision)
                     .await?;
-                taken(gateway, put, tombstone(key, body.revision))
+                taken(gateway, put, tombstone(key, owner, body.revision))
             }
             _ => {
                 let key = key(&call, &owner)?;
@@ -148,7 +148,8 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
 /// Reads a body as strictly as a caller's: a name given twice would be one
 /// thing here and another at the service that signed it.
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
-    let fits = |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
+    let fits =
+        |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
     let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;
     serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
 }
@@ -165,11 +166,11 @@ fn check_parents(parents: &[String]) -> Result<(), Problem> {
     }
 }
 
-fn tombstone(key: ObjectRef, revision: u64) -> Object {
+fn tombstone(key: ObjectRef, owner: String, revision: u64) -> Object {
     Object {
         kind: key.kind,
         id: key.id,
-        owner: String::new(),
+        owner,
         revision,
         parents: Vec::new(),
         attributes: Map::new(),
@@ -222,5 +223,8 @@ async fn beat(gateway: &Gateway, owner: &str, body: BeatBody) -> Result<Reply, P
     if let Err(cause) = &stored {
         tracing::debug!(%cause, "a heartbeat was heard by this replica only");
     }
-    Ok(reply::json(200, &serde_json::json!({ "shared": stored.is_ok() })))
+    Ok(reply::json(
+        200,
+        &serde_json::json!({ "shared": stored.is_ok() }),
+    ))
 }
