@@ -28,7 +28,7 @@ use crate::pipeline::{call_record, outcome};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::telemetry::names;
-use crate::upstream::{Answer, NotSentCause, Outcome, StopCall, Timeouts, UnknownCause, Upstreams};
+use crate::upstream::{Answer, Outcome, StopCall, Timeouts, Upstreams};
 
 /// The largest answer to a stop that is passed on.
 const ANSWER_BYTES: usize = 64 * 1024;
