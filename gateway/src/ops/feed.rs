@@ -14,6 +14,7 @@ use crate::problem::{Kind, Problem};
 use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
 use crate::rotation::Keyrings;
+use crate::store::object::MAX_REVISION;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.
@@ -83,6 +84,7 @@ impl Feed {
             "ops.registry.delete" => {
                 let key = key(&call, &owner)?;
                 let body: DeleteBody = parse(call.body)?;
+                check_revision(body.revision)?;
                 let put = gateway
                     .store
                     .registry
@@ -94,6 +96,7 @@ impl Feed {
                 let key = key(&call, &owner)?;
                 let body: PutBody = parse(call.body)?;
                 check_parents(&body.parents)?;
+                check_revision(body.revision)?;
                 let object = RegistryObject {
                     kind: key.kind,
                     id: key.id,
@@ -147,6 +150,15 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
     serde_json::from_slice(body)
         .map_err(|cause| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]))
+}
+
+fn check_revision(revision: u64) -> Result<(), Problem> {
+    match revision <= MAX_REVISION {
+        true => Ok(()),
+        false => Err(Problem::invalid_request(vec![format!(
+            "`revision` is {revision}; the highest is {MAX_REVISION}"
+        )])),
+    }
 }
 
 fn check_parents(parents: &[String]) -> Result<(), Problem> {
