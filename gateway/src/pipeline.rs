@@ -89,6 +89,7 @@ async fn serve(
     let query = clean.query_for(row)?.clone();
     // 5. Whether.
     let target = Target::find(gateway, row, &params, &caller, now).await?;
+    trail.resource(target.facts());
     let context = ContextFacts {
         mode: gateway.authn.mode(),
         loopback: clean.loopback(),

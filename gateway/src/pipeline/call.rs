@@ -88,11 +88,15 @@ pub(crate) fn record(
     describe(&mut record, permit.row(), permit.caller());
     describe_decision(&mut record, evidence);
     record.decision = Some(Verdict::Allow);
-    record.resource = Some(Resource {
+    record.resource = Some(described(resource));
+    record
+}
+
+fn described(resource: &ResourceFacts) -> Resource {
+    Resource {
         id: resource.id.clone(),
         kind: resource.kind.as_str().into(),
-    });
-    record
+    }
 }
 
 fn describe(record: &mut Record, row: &'static Row, caller: &Caller) {
@@ -138,6 +142,7 @@ pub(super) struct Trail {
     target: String,
     row: Option<&'static Row>,
     caller: Option<Arc<Caller>>,
+    resource: Option<Resource>,
     evidence: Option<Evidence>,
     verdict: Option<Verdict>,
 }
@@ -150,6 +155,7 @@ impl Trail {
             target: parts.uri.path().to_owned(),
             row: None,
             caller: None,
+            resource: None,
             evidence: None,
             verdict: None,
         }
@@ -167,6 +173,10 @@ impl Trail {
 
     pub(super) fn caller(&mut self, caller: &Arc<Caller>) {
         self.caller = Some(Arc::clone(caller));
+    }
+
+    pub(super) fn resource(&mut self, resource: &ResourceFacts) {
+        self.resource = Some(described(resource));
     }
 
     pub(super) fn permitted(&mut self, permit: &Permit) {
@@ -195,6 +205,7 @@ impl Trail {
             kind: caller.kind.as_str().into(),
             identity: Arc::new(caller.identity.clone()),
         });
+        record.resource.clone_from(&self.resource);
         if let Some(evidence) = &self.evidence {
             describe_decision(&mut record, evidence);
         }

@@ -10,6 +10,7 @@
 
 mod goldens;
 mod grants;
+mod hostile;
 mod personas;
 mod problems;
 mod readme;
