@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Limited};
 use interlock_surface::{Listener, Match, find};
 use serde_json::json;
 
-use crate::edge::path;
+use crate::edge::{EdgeError, headers, path};
 use crate::gateway::Gateway;
 use crate::health;
 use crate::problem::{Kind, Problem};
@@ -36,9 +36,14 @@ pub struct Ops {
 /// Answers one request of the ops listener.
 pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>) -> Reply {
     let head = request.method() == Method::HEAD;
-    let answer = serve(&ops, request)
-        .await
-        .unwrap_or_else(|problem| reply::problem(&problem));
+    let answer = match headers::check(request.version(), request.headers()) {
+        Ok(_) => serve(&ops, request)
+            .await
+            .unwrap_or_else(|problem| reply::problem(&problem)),
+        // As on the public listener: what has two readings is refused, and
+        // nothing that follows it is read.
+        Err(cause) => reply::last(reply::problem(&EdgeError::from(cause).into())),
+    };
     if head {
         reply::without_body(answer)
     } else {

@@ -46,7 +46,12 @@ pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: 
         Ok(answer) => answer,
         Err(problem) => {
             trail.refused(&gateway, &problem);
-            reply::problem(&problem)
+            let reply = reply::problem(&problem);
+            if trail.is_unclean() {
+                reply::last(reply)
+            } else {
+                reply
+            }
         }
     };
     trail.count(&answer);
@@ -66,7 +71,8 @@ async fn serve(
 ) -> Result<Reply, Problem> {
     let now = trail.at;
     // 1. One canonical form, or nothing.
-    let clean = edge::clean(&parts, peer.address, &gateway.edge)?;
+    let clean = edge::clean(&parts, peer.address, &gateway.edge);
+    let clean = clean.inspect_err(|_| trail.unclean())?;
     // 2. What is not in the table does not exist.
     let (rows, params) = classify(&clean)?;
     trail.rows(rows);

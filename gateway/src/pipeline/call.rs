@@ -145,6 +145,7 @@ pub(super) struct Trail {
     resource: Option<Resource>,
     evidence: Option<Evidence>,
     verdict: Option<Verdict>,
+    unclean: bool,
 }
 
 impl Trail {
@@ -158,7 +159,18 @@ impl Trail {
             resource: None,
             evidence: None,
             verdict: None,
+            unclean: false,
         }
+    }
+
+    /// The request has no canonical form.
+    pub(super) fn unclean(&mut self) {
+        self.unclean = true;
+    }
+
+    /// Whether it had none: then nobody can say what follows on its connection.
+    pub(super) fn is_unclean(&self) -> bool {
+        self.unclean
     }
 
     pub(super) fn rows(&mut self, rows: Candidates) {

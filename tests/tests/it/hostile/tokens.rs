@@ -176,8 +176,10 @@ async fn a_provider_in_trouble_is_asked_once_per_cooldown() {
     ] {
         system.idp.set(mood.clone());
         for number in 0..50 {
-            let stranger =
-                SigningKey::generate(&format!("{mood:?}-{number}")[..8], Algorithm::Es256);
+            let stranger = SigningKey::generate(
+                &format!("stranger-{}-{number}", system.idp.fetches()),
+                Algorithm::Es256,
+            );
             let bad = stranger.sign(&system.idp.claims("olivia"));
             assert_eq!(
                 status(&system, &format!("Bearer {bad}")).await,
