@@ -89,6 +89,9 @@ pub struct LimitsConfig {
     pub keys_per_caller: u32,
     /// Plans one caller may have open.
     pub plans_per_caller: u32,
+    /// How long a call is believed to be at work beyond its own deadline,
+    /// before others may settle what it left.
+    pub lease_margin: Duration,
 }
 
 impl Default for LimitsConfig {
@@ -100,6 +103,7 @@ impl Default for LimitsConfig {
             max_concurrent: 512,
             keys_per_caller: 10_000,
             plans_per_caller: 100,
+            lease_margin: Duration::from_secs(5),
         }
     }
 }

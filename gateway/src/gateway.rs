@@ -81,6 +81,8 @@ pub struct Limits {
     pub keys_per_caller: u32,
     /// Plans one caller may have open.
     pub plans_per_caller: u32,
+    /// How long a call is believed to be at work beyond its own deadline.
+    pub lease_margin: SignedDuration,
     /// After how long without a heartbeat a service's motion is refused.
     pub stale_after: SignedDuration,
     /// The largest answer of a service that is read whole.

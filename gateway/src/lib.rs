@@ -24,6 +24,7 @@ pub mod problem;
 pub mod registry;
 pub mod reply;
 pub mod rotation;
+pub mod serve;
 pub mod server;
 pub mod start;
 pub mod stop;

@@ -81,13 +81,7 @@ async fn serve(
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
-    let key = IdempotencyKey::from_lines(
-        parts
-            .headers
-            .get_all(KEY)
-            .iter()
-            .map(|line| line.as_bytes()),
-    )?;
+    let key = key(rows, &parts)?;
     // 4. What is asked, in the bytes that will be sent.
     let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;
     let row = asked.row();
@@ -125,7 +119,7 @@ async fn serve(
         key,
         path: clean.path().to_owned(),
         headers: edge::headers::downstream_to_upstream(&parts.headers),
-        if_match: call::if_match(&parts.headers)?,
+        if_match: call::if_match(row.class, &parts.headers)?,
         peer: clean.peer(),
         resource: target.facts().clone(),
         context,
@@ -147,6 +141,18 @@ fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {
         Match::MethodNotAllowed { allow } => Err(Problem::method_not_allowed(allow)),
         Match::NotFound => Err(Problem::not_found()),
     }
+}
+
+/// The idempotency key. A stop has none, so that nothing about a key can
+/// refuse it.
+fn key(rows: Candidates, parts: &Parts) -> Result<Option<IdempotencyKey>, Problem> {
+    if rows.any().class == Class::SafetyWrite {
+        return Ok(None);
+    }
+    let lines = parts.headers.get_all(KEY).iter();
+    Ok(IdempotencyKey::from_lines(
+        lines.map(|line| line.as_bytes()),
+    )?)
 }
 
 /// Only a read may do without a token, if policy opens it; and no foreign web

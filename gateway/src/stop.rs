@@ -21,7 +21,7 @@ use crate::crash::{CrashAt, CrashPoint};
 use crate::edge::headers::upstream_to_downstream;
 use crate::edge::query::Query;
 use crate::effect::Effect;
-use crate::grant::{GrantFacts, Mint, body_digest};
+use crate::grant::{Crossing, Mint};
 use crate::pipeline::forward as crossing;
 use crate::pipeline::{call_record, outcome};
 use crate::problem::{Kind, Problem};
@@ -116,28 +116,19 @@ impl StopLane {
         let row = stop.permit.row();
         let now = self.clock.now();
         let path_and_query = crossing::path_and_query(row, &stop.params, &Query::default())?;
-        let evidence = stop.permit.evidence();
-        let caller = stop.permit.caller();
         let timeout = self.timeouts.of(row.timeout);
-        let grant = self.mint.grant(&GrantFacts {
-            service: row.service,
-            id: Uuid::new_v4(),
-            issued_at: now,
-            caller_kind: caller.kind.as_str(),
-            caller: &caller.identity,
-            row: row.name,
-            action: row.action.unwrap_or(row.name),
-            method: row.method.as_str(),
-            path: path_and_query.as_str(),
-            body: &body_digest(&stop.body),
-            bundle: &evidence.bundle,
-            registry: evidence.registry,
-            decision: evidence.decision,
-            operation: Some(operation),
-            asked_at: evidence.asked_at,
-            deadline: crossing::deadline(now, timeout),
-            approval: None,
-        })?;
+        let grant = self.mint.permitted(
+            &stop.permit,
+            &Crossing {
+                row,
+                path_and_query: path_and_query.as_str(),
+                body: &stop.body,
+                operation: Some(operation),
+                now,
+                deadline: crossing::deadline(now, timeout),
+                approval: None,
+            },
+        )?;
         let mut headers = stop.headers.clone();
         if !stop.body.is_empty() {
             let json = http::HeaderValue::from_static("application/json");

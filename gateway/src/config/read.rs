@@ -189,6 +189,7 @@ fn limits(mut section: Section<'_>) -> LimitsConfig {
         max_concurrent: section.number("max_concurrent", usual.max_concurrent, 1..=100_000),
         keys_per_caller: section.number("keys_per_caller", usual.keys_per_caller, 1..=1_000_000),
         plans_per_caller: section.number("plans_per_caller", usual.plans_per_caller, 1..=10_000),
+        lease_margin: section.millis("lease_margin_ms", usual.lease_margin, 100..=60_000),
     };
     section.finish();
     limits

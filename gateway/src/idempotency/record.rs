@@ -206,6 +206,20 @@ impl KeyRecord {
         })
     }
 
+    /// A settler that found nothing out makes room for the next one.
+    pub fn let_go(self, now: Timestamp) -> Self {
+        match self.state {
+            KeyState::Unknown { check, .. } => Self {
+                state: KeyState::Unknown {
+                    check,
+                    lease_until: now,
+                },
+                ..self
+            },
+            KeyState::Reserved { .. } | KeyState::Answered { .. } => self,
+        }
+    }
+
     /// Whether the record still waits for its end: no quota, age or eviction
     /// may remove it.
     pub fn is_open(&self) -> bool {

@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 use super::feed_token::{Bound, FeedTokenError, FeedTokens};
 use crate::edge::json;
 use crate::gateway::Gateway;
+use crate::grant::Keyrings;
 use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
 use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
-use crate::rotation::Keyrings;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.

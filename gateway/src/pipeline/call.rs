@@ -8,7 +8,7 @@ use http::HeaderMap;
 use http::header::IF_MATCH;
 use http::request::Parts;
 use interlock_policies::{ContextFacts, ResourceFacts};
-use interlock_surface::{Candidates, Params, Row};
+use interlock_surface::{Candidates, Class, Params, Row};
 use jiff::Timestamp;
 use tracing::info;
 use uuid::Uuid;
@@ -119,8 +119,8 @@ fn describe_decision(record: &mut Record, evidence: &Evidence) {
 ///
 /// # Errors
 /// 400 when the header is there and names no digest.
-pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<PlanDigest>, Problem> {
-    let Some(value) = headers.get(IF_MATCH) else {
+pub(super) fn if_match(class: Class, headers: &HeaderMap) -> Result<Option<PlanDigest>, Problem> {
+    let Some(value) = headers.get(IF_MATCH).filter(|_| class == Class::Approval) else {
         return Ok(None);
     };
     let text = value.to_str().unwrap_or_default().trim_matches('"');

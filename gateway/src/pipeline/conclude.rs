@@ -37,7 +37,6 @@ pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
         };
     }
     let now = gateway.clock.now();
-    let asked_at = call.permit.evidence().asked_at;
     let outcome = forward(
         gateway,
         call.permit,
@@ -48,7 +47,6 @@ pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
             headers: call.headers,
             body: call.asked.bytes().clone(),
             operation: None,
-            asked_at,
             approval: None,
             peer: call.peer,
             now,
@@ -77,7 +75,6 @@ pub(super) async fn write(
     // Step 8: nothing is sent unrecorded.
     let _recorded = gateway.audit.require(intent.clone()).await?;
     gateway.crash.reached(CrashPoint::BeforeSend);
-    let asked_at = call.permit.evidence().asked_at;
     let outcome = forward(
         gateway,
         call.permit,
@@ -88,7 +85,6 @@ pub(super) async fn write(
             headers: call.headers,
             body: call.asked.bytes().clone(),
             operation: Some(names.operation),
-            asked_at,
             approval: None,
             peer: call.peer,
             now,

@@ -24,9 +24,6 @@ use crate::telemetry::names;
 /// Body fields that are secrets: only their digest enters a fingerprint.
 pub(crate) const SECRETS: [&str; 1] = ["approvalCode"];
 
-/// How long a key is believed to be at work beyond the row's own deadline.
-const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(5);
-
 /// How a call ended: what the caller is told, and what becomes of the key.
 pub(crate) struct Ended {
     pub(crate) reply: Reply,
@@ -124,7 +121,7 @@ fn work(
     async move {
         match call.permit.row().class {
             Class::Plan => handlers::propose(&gateway, call, names).await,
-            Class::Approval => handlers::decide(&gateway, call).await,
+            Class::Approval => handlers::decide(&gateway, call, names).await,
             Class::GatedWrite => handlers::dispatch(&gateway, call, names).await,
             _ => conclude::write(&gateway, call, names).await,
         }
@@ -172,7 +169,7 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
             plan: names.plan,
         },
         gateway.instance.clone(),
-        lease(row, now),
+        lease(gateway, row, now),
         now,
     );
     let quota = gateway.limits.keys_per_caller;
@@ -278,9 +275,11 @@ fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
     Ok(Fingerprint::of(acting.as_ref(), &query, &SECRETS)?)
 }
 
-/// Until when a call of this row is believed to be at work.
-pub(crate) fn lease(row: &Row, now: Timestamp) -> Timestamp {
-    let work = SignedDuration::from_millis(row.timeout.gateway_ms.into());
-    now.checked_add(work + LEASE_MARGIN)
+/// Until when a call of this row is believed to be at work: its deadline here,
+/// and a margin for the steps around it.
+pub(crate) fn lease(gateway: &Gateway, row: &Row, now: Timestamp) -> Timestamp {
+    let deadline = gateway.timeouts.of(row.timeout).gateway_ms;
+    let work = SignedDuration::from_millis(deadline.into());
+    now.checked_add(work + gateway.limits.lease_margin)
         .unwrap_or(Timestamp::MAX)
 }

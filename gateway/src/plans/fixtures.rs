@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::idempotency::StoredAnswer;
 use crate::identity::Identity;
 use crate::plans::{
-    ApprovalCode, Evidence, Lease, ObjectRef, Plan, Proposal, Randomness, RandomnessError,
+    ApprovalCode, Decision, Evidence, Lease, ObjectRef, Plan, Proposal, Randomness, RandomnessError,
 };
 
 /// Bytes that count up: a code that is the same in every run.
@@ -47,6 +47,18 @@ pub(crate) fn code() -> ApprovalCode {
 pub(crate) fn wrong_code() -> ApprovalCode {
     ApprovalCode::mint(&Counting(2)).expect("a code")
 }
+
+/// A decision by the call that [`DECIDER`] names.
+pub(crate) fn decision(name: &str, at: Timestamp) -> Decision {
+    Decision {
+        by: somebody(name),
+        at,
+        operation: DECIDER,
+    }
+}
+
+/// The operation of every decision here.
+pub(crate) const DECIDER: Uuid = Uuid::from_u128(0xDEC1DE);
 
 pub(crate) fn lease(owner: &str, until: Timestamp) -> Lease {
     Lease {
@@ -105,7 +117,7 @@ pub(crate) fn pending(id: Uuid, now: Timestamp) -> Plan {
 
 pub(crate) fn approved(id: Uuid, now: Timestamp) -> Plan {
     pending(id, now)
-        .approve(&somebody("bob"), now, code().hash(), None)
+        .approve(decision("bob", now), code().hash(), None)
         .expect("approved")
 }
 

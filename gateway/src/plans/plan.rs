@@ -135,13 +135,16 @@ pub enum State {
     },
 }
 
-/// Who decided, and when.
+/// Who decided, when, and by which call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// The person.
     pub by: Identity,
     /// The moment.
     pub at: Timestamp,
+    /// The operation of the call that decided: a settler tells by it whether
+    /// it was this call or another one.
+    pub operation: Uuid,
 }
 
 /// A decision in favor.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_surface::{Class, Params, ROWS, Row, ServedBy};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use tracing::{info, warn};
@@ -20,12 +20,10 @@ use crate::crash::CrashPoint;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::{KeyId, KeyRecord, StoredAnswer};
-use crate::pipeline::{Whole, settle_call, whole};
+use crate::pipeline::{Whole, lease, settle_call, whole};
 use crate::problem::{Kind, Problem};
 use crate::store::{StoreError, Swap};
 
-/// How long one settler works on one operation.
-const LEASE: SignedDuration = SignedDuration::from_secs(10);
 /// How often the store is searched for what is in doubt.
 const EVERY: Duration = Duration::from_secs(1);
 /// How many are taken up in one round.
@@ -65,9 +63,13 @@ async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
     let expected = plan.revision;
     let lease = Lease {
         owner: format!("{}/settler", gateway.instance),
-        until: until(now),
+        until: until(gateway, &plan.service, now),
     };
-    let taken = match plan.begin_settle(now, lease.clone()) {
+    let next = Lease {
+        owner: lease.owner.clone(),
+        until: now,
+    };
+    let taken = match plan.begin_settle(now, lease) {
         Ok(taken) => taken,
         Err(PlanError::Leased { .. } | PlanError::WrongState { .. }) => return Ok(()),
         Err(cause) => return Err(cause.into()),
@@ -79,8 +81,13 @@ async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
         return Ok(());
     };
     gateway.crash.reached(CrashPoint::BeforeSettle);
-    let word = ask(gateway, &taken.service, operation).await?;
+    let word = ask(gateway, &taken.service, operation).await;
     gateway.crash.reached(CrashPoint::AfterSettle);
+    // Nothing found out: whoever comes next may ask at once.
+    let (word, failed) = match word {
+        Ok(word) => (word, None),
+        Err(cause) => (Word::Running, Some(cause)),
+    };
     let answer = match word {
         Word::Done(answer) => SettleAnswer::Accepted {
             mission_id: operation.to_string(),
@@ -88,11 +95,15 @@ async fn try_plan(gateway: &Arc<Gateway>, plan: Plan) -> Result<(), Problem> {
         },
         Word::Refused { reason, effect } => SettleAnswer::Refused { reason, effect },
         Word::Tombstoned(effect) => SettleAnswer::Tombstoned { effect },
-        Word::Running => SettleAnswer::Running { lease },
+        Word::Running => SettleAnswer::Running { lease: next },
     };
     let revision = taken.revision;
     let settled = taken.settle(operation, answer, gateway.clock.now())?;
-    if gateway.store.plans.replace(&settled, revision).await? == Swap::Swapped {
+    let swapped = gateway.store.plans.replace(&settled, revision).await? == Swap::Swapped;
+    if let Some(cause) = failed {
+        return Err(cause);
+    }
+    if swapped && settled.settle_after().is_none() {
         gateway.memory.changed(&settled);
         info!(plan = %settled.id, status = %settled.status(), operation = %operation, "plan settled");
     }
@@ -109,23 +120,33 @@ pub(crate) async fn key(gateway: &Arc<Gateway>, id: &KeyId, record: &KeyRecord) 
 async fn try_key(gateway: &Arc<Gateway>, id: &KeyId, record: &KeyRecord) -> Result<(), Problem> {
     let now = gateway.clock.now();
     let claim = Uuid::new_v4();
-    let Some(taken) = record.clone().taken_up(claim, until(now), now) else {
+    let Some(taken) =
+        record
+            .clone()
+            .taken_up(claim, until(gateway, &record.subject.service, now), now)
+    else {
         return Ok(());
     };
     let keys = &gateway.store.keys;
     if keys.replace(id, record.claim, &taken).await? == Swap::Lost {
         return Ok(());
     }
-    match verdict(gateway, &taken).await? {
-        Verdict::Answered(answer) => {
-            let _ = keys.replace(id, claim, &taken.answered(answer)).await?;
+    let verdict = verdict(gateway, &taken).await;
+    let swapped = match &verdict {
+        Ok(Verdict::Answered(answer)) => {
+            let answered = taken.answered(answer.clone());
+            keys.replace(id, claim, &answered).await
         }
-        Verdict::Nothing => {
-            let _ = keys.release(id, claim).await?;
+        Ok(Verdict::Nothing) => keys.release(id, claim).await,
+        // Whoever comes next may ask at once.
+        Ok(Verdict::Open) | Err(_) => {
+            let open = taken.let_go(gateway.clock.now());
+            keys.replace(id, claim, &open).await
         }
-        Verdict::Open => {}
-    }
-    Ok(())
+    };
+    // A settler that was faster has its own word.
+    let _lost = swapped?;
+    verdict.map(drop)
 }
 
 /// What became of a keyed call.
@@ -195,10 +216,9 @@ fn from_plan(row: &Row, plan: Option<Plan>, operation: Uuid, now: Timestamp) -> 
             body: PlanView::of(&plan, now).as_json().to_string().into_bytes(),
             secret_stripped: false,
         }),
-        // Decided or not, the plan says so; a code is not shown again.
-        Class::Approval if plan.state.decision().is_some() => {
-            Verdict::Answered(kept(row, &plan, now))
-        }
+        // Decided by this call or not, the plan says so: a decision of somebody
+        // else is no answer to it. A code is not shown again.
+        Class::Approval if decided_by(&plan, operation) => Verdict::Answered(kept(row, &plan, now)),
         Class::GatedWrite if in_doubt(&plan, operation) => Verdict::Open,
         Class::GatedWrite => match &plan.state {
             State::Dispatched {
@@ -217,6 +237,11 @@ fn from_plan(row: &Row, plan: Option<Plan>, operation: Uuid, now: Timestamp) -> 
         },
         _ => Verdict::Nothing,
     }
+}
+
+fn decided_by(plan: &Plan, operation: Uuid) -> bool {
+    let decision = plan.state.decision();
+    decision.is_some_and(|decision| decision.operation == operation)
 }
 
 /// The lasting answer for a call that may have acted and will never run again.
@@ -336,6 +361,7 @@ fn settles(service: &str) -> Option<&'static Row> {
     })
 }
 
-fn until(now: Timestamp) -> Timestamp {
-    now.checked_add(LEASE).unwrap_or(Timestamp::MAX)
+/// Until when a settler is at work: for as long as the service may take.
+fn until(gateway: &Gateway, service: &str, now: Timestamp) -> Timestamp {
+    settles(service).map_or(now, |row| lease(gateway, row, now))
 }

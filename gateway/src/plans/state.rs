@@ -188,11 +188,11 @@ impl Plan {
     /// Whether this person may approve is the PDP's to say, and was said.
     pub fn approve(
         self,
-        by: &Identity,
-        now: Timestamp,
+        decision: Decision,
         code: CodeHash,
         named: Option<&PlanDigest>,
     ) -> Result<Self, PlanError> {
+        let now = decision.at;
         let plan = self.at(now);
         let State::PendingApproval = plan.state else {
             return Err(plan.wrong("approved"));
@@ -202,10 +202,7 @@ impl Plan {
         }
         plan.check_content()?;
         let approval = Approval {
-            decision: Decision {
-                by: by.clone(),
-                at: now,
-            },
+            decision,
             expires_at: now
                 .checked_add(APPROVAL_WINDOW)
                 .map_err(|_| PlanError::Clock)?,
@@ -215,14 +212,10 @@ impl Plan {
     }
 
     /// A person says no. The proposer may, too.
-    pub fn reject(self, by: &Identity, now: Timestamp) -> Result<Self, PlanError> {
-        let plan = self.at(now);
+    pub fn reject(self, decision: Decision) -> Result<Self, PlanError> {
+        let plan = self.at(decision.at);
         match plan.state {
             State::PendingApproval | State::Conflicted | State::Approved { .. } => {
-                let decision = Decision {
-                    by: by.clone(),
-                    at: now,
-                };
                 Ok(plan.into(State::Rejected { decision }))
             }
             _ => Err(plan.wrong("rejected")),

@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::effect::Effect;
 use crate::plans::fixtures::{
-    answer, approved, at, code, dispatching, lease, pending, proposal, somebody, wrong_code,
+    answer, approved, at, code, decision, dispatching, lease, pending, proposal, somebody,
+    wrong_code,
 };
 use crate::plans::{
     APPROVAL_WINDOW, DECISION_WINDOW, DispatchEnd, Plan, PlanDigest, PlanError, Proposal,
@@ -32,7 +33,7 @@ pub(crate) fn plan_in(status: Status) -> Plan {
         Status::Dispatching => Ok(flying),
         Status::Dispatched => flying.finish(OPERATION, accepted(), at(0)),
         Status::Refused => flying.finish(OPERATION, refused(), at(0)),
-        Status::Rejected => pending(id, at(0)).reject(&somebody("bob"), at(0)),
+        Status::Rejected => pending(id, at(0)).reject(decision("bob", at(0))),
         // A deadline that has passed, whatever the present event asks.
         Status::Expired => Ok(approved(id, at(0) - APPROVAL_WINDOW)),
         Status::Unknown => flying.finish(OPERATION, DispatchEnd::Unclear, at(0)),
@@ -59,13 +60,13 @@ type Event = fn(Plan) -> Result<Plan, PlanError>;
 const EVENTS: [(&str, Event); 17] = [
     ("approve", |plan| {
         let named = plan.digest.clone();
-        plan.approve(&somebody("bob"), at(1), code().hash(), Some(&named))
+        plan.approve(decision("bob", at(1)), code().hash(), Some(&named))
     }),
     ("approve other", |plan| {
         let named = PlanDigest::parse(&"0".repeat(64)).expect("a digest");
-        plan.approve(&somebody("bob"), at(1), code().hash(), Some(&named))
+        plan.approve(decision("bob", at(1)), code().hash(), Some(&named))
     }),
-    ("reject", |plan| plan.reject(&somebody("bob"), at(1))),
+    ("reject", |plan| plan.reject(decision("bob", at(1)))),
     ("dispatch", |plan| {
         plan.begin_dispatch(Some(&code()), at(1), Uuid::from_u128(8), lease("g", at(31)))
     }),
@@ -215,7 +216,7 @@ fn what_only_an_event_ends_never_expires() {
 fn an_approval_outlives_the_decision_window() {
     let last = at(0) + DECISION_WINDOW;
     let plan = plan_in(Status::PendingApproval)
-        .approve(&somebody("bob"), last, code().hash(), None)
+        .approve(decision("bob", last), code().hash(), None)
         .expect("approved");
     assert_eq!(
         plan.clone().at(last + APPROVAL_WINDOW).status(),
@@ -301,9 +302,7 @@ fn approval_and_rejection_say_who_and_when() {
     let approved = plan_in(Status::Approved);
     let decision = approved.state.decision().expect("one");
     assert_eq!((&decision.by, decision.at), (&somebody("bob"), at(0)));
-    let rejected = approved
-        .reject(&somebody("carol"), at(5))
-        .expect("rejected");
+    let rejected = approved.reject(decision("carol", at(5))).expect("rejected");
     let decision = rejected.state.decision().expect("one");
     assert_eq!((&decision.by, decision.at), (&somebody("carol"), at(5)));
     assert!(matches!(rejected.state, State::Rejected { .. }));
@@ -320,7 +319,7 @@ fn a_record_changed_past_the_gateway_is_neither_approved_nor_sent() {
     for (number, edit) in edits.into_iter().enumerate() {
         let mut waiting = plan_in(Status::PendingApproval);
         edit(&mut waiting);
-        let approve = waiting.approve(&somebody("bob"), at(1), code().hash(), None);
+        let approve = waiting.approve(decision("bob", at(1)), code().hash(), None);
         assert_eq!(approve, Err(PlanError::Altered), "edit {number}");
         let mut ready = plan_in(Status::Approved);
         edit(&mut ready);

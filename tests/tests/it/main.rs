@@ -8,11 +8,14 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod crashes;
 mod goldens;
 mod grants;
 mod hostile;
+mod pair;
 mod personas;
 mod problems;
+mod races;
 mod readme;
 mod reload;
 mod repository;

@@ -11,13 +11,17 @@ use crate::crash::CrashPoint;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::StoredAnswer;
-use crate::pipeline::{Call, Ended, Fate, outcome};
-use crate::plans::{ApprovalCode, ApprovalView, Plan, PlanView};
+use crate::pipeline::{Call, Ended, Fate, Names, outcome};
+use crate::plans::{ApprovalCode, ApprovalView, Decision, Plan, PlanView};
 use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::store::Swap;
 
-pub(crate) async fn decide(gateway: &Arc<Gateway>, mut call: Call) -> Result<Ended, Problem> {
+pub(crate) async fn decide(
+    gateway: &Arc<Gateway>,
+    mut call: Call,
+    names: Names,
+) -> Result<Ended, Problem> {
     let row = call.permit.row();
     let intent = call.record(audit::Kind::Intent, gateway.clock.now());
     let Some(mut plan) = call.target.take_plan() else {
@@ -28,7 +32,12 @@ pub(crate) async fn decide(gateway: &Arc<Gateway>, mut call: Call) -> Result<End
         let now = gateway.clock.now();
         let expected = plan.revision;
         let id = plan.id;
-        let (decided, code) = transition(gateway, row, &call, plan)?;
+        let decision = Decision {
+            by: call.permit.caller().identity.clone(),
+            at: now,
+            operation: names.operation,
+        };
+        let (decided, code) = transition(gateway, row, &call, plan, decision)?;
         gateway.crash.reached(CrashPoint::BeforeDecide);
         if gateway.store.plans.replace(&decided, expected).await? == Swap::Swapped {
             gateway.crash.reached(CrashPoint::AfterDecide);
@@ -52,14 +61,13 @@ fn transition(
     row: &Row,
     call: &Call,
     plan: Plan,
+    decision: Decision,
 ) -> Result<(Plan, Option<ApprovalCode>), Problem> {
-    let now = gateway.clock.now();
-    let by = &call.permit.caller().identity;
     if !approves(row) {
-        return Ok((plan.reject(by, now)?, None));
+        return Ok((plan.reject(decision)?, None));
     }
     let code = ApprovalCode::mint(&*gateway.random)?;
-    let approved = plan.approve(by, now, code.hash(), call.if_match.as_ref())?;
+    let approved = plan.approve(decision, code.hash(), call.if_match.as_ref())?;
     Ok((approved, Some(code)))
 }
 

@@ -79,19 +79,15 @@ async fn consume(
     let row = call.permit.row();
     for _ in 0..ROUNDS {
         let now = gateway.clock.now();
-        let (id, expected) = (plan.id, plan.revision);
+        let id = plan.id;
         if matches!(plan.status(), Status::Unknown | Status::Dispatching) {
             settle::plan(gateway, plan.clone()).await;
             plan = reread(gateway, id).await?;
         }
-        let revision = if plan.revision == expected {
-            expected
-        } else {
-            plan.revision
-        };
+        let revision = plan.revision;
         let lease = Lease {
             owner: gateway.instance.clone(),
-            until: lease(row, now),
+            until: lease(gateway, row, now),
         };
         let begun = plan.begin_dispatch(code.as_ref(), now, names.operation, lease)?;
         gateway.crash.reached(CrashPoint::BeforeConsume);
@@ -129,7 +125,6 @@ async fn send(
     names: Names,
 ) -> Whole {
     let now = gateway.clock.now();
-    let asked_at = call.permit.evidence().asked_at;
     let approval = plan.state.approval().zip(plan.state.operation());
     let Some((approval, operation)) = approval else {
         return Whole::NotSent(Problem::new(Kind::Internal, "the plan has no approval"));
@@ -152,7 +147,6 @@ async fn send(
             headers: HeaderMap::new(),
             body,
             operation: Some(names.operation),
-            asked_at,
             approval: Some(facts),
             peer: call.peer,
             now,

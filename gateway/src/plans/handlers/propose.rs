@@ -64,7 +64,6 @@ pub(crate) async fn propose(
             headers: HeaderMap::new(),
             body: call.asked.bytes().clone(),
             operation: Some(names.operation),
-            asked_at: evidence.asked_at,
             approval: None,
             peer: call.peer,
             now,

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use super::{Check, Pair, at, lost, race, swapped};
 use crate::effect::Effect;
 use crate::plans::fixtures::{
-    answer, approved, code, dispatching, lease, pending, proposal, somebody,
+    answer, approved, code, decision, dispatching, lease, pending, proposal, somebody,
 };
 use crate::plans::{DispatchEnd, Plan, SettleAnswer, Status};
 use crate::store::{PLAN_RETENTION, Swap};
@@ -39,7 +39,6 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
 /// A plan in each state.
 fn every_state() -> Vec<Plan> {
     let ids = || (Uuid::new_v4(), Uuid::new_v4());
-    let by = somebody("bob");
     let in_flight = |end: DispatchEnd| {
         let (id, operation) = ids();
         dispatching(id, operation, at(0))
@@ -66,7 +65,7 @@ fn every_state() -> Vec<Plan> {
             reason: "too close".to_owned(),
         }),
         pending(ids().0, at(0))
-            .reject(&by, at(1))
+            .reject(decision("bob", at(1)))
             .expect("rejected"),
         approved(ids().0, at(0)).at(at(601)),
         in_flight(DispatchEnd::Unclear),
@@ -96,7 +95,7 @@ async fn replace(pair: Pair) {
     let plan = pending(Uuid::new_v4(), at(0));
     let next = plan
         .clone()
-        .reject(&somebody("bob"), at(1))
+        .reject(decision("bob", at(1)))
         .expect("rejected");
     lost(pair.one.plans.replace(&next, 1).await);
     assert_eq!(pair.one.plans.get(plan.id).await, Ok(None));
@@ -195,7 +194,7 @@ async fn open_plans(pair: Pair) {
     assert_eq!(count(3600, 10).await, 3);
     assert_eq!(count(3601, 10).await, 2);
     assert_eq!(count(999_999, 10).await, 1);
-    let rejected = other.reject(&somebody("bob"), at(11)).expect("rejected");
+    let rejected = other.reject(decision("bob", at(11))).expect("rejected");
     swapped(pair.one.plans.replace(&rejected, 1).await);
     assert_eq!(count(20, 10).await, 2);
     let bob = somebody("bob").digest();

@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::plans::fixtures::{at, dispatching, pending, somebody};
+use crate::plans::fixtures::{at, decision, dispatching, pending, somebody};
 use crate::store::redis::RedisStore;
 use crate::store::tests::redis_server::RedisServer;
 use crate::store::{PlanStore, Swap};
@@ -36,7 +36,7 @@ async fn hints_that_lead_nowhere_are_not_counted_and_cleared() {
     let alice = somebody("alice").digest();
     let open = pending(Uuid::new_v4(), at(0));
     let rejected = pending(Uuid::new_v4(), at(0))
-        .reject(&somebody("bob"), at(1))
+        .reject(decision("bob", at(1)))
         .expect("rejected");
     for plan in [&open, &rejected] {
         assert_eq!(store.insert(plan).await, Ok(Swap::Swapped));
