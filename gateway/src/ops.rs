@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use http::request::Parts;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Limited};
 use interlock_surface::{Listener, Match, find};
 use serde_json::json;
 
-use crate::edge::{self, EdgeRules};
+use crate::edge::{self, Clean, EdgeRules};
 use crate::gateway::Gateway;
 use crate::health;
 use crate::problem::{Kind, Problem};
@@ -36,9 +37,15 @@ pub struct Ops {
 /// Answers one request of the ops listener.
 pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>, peer: Peer) -> Reply {
     let head = request.method() == Method::HEAD;
-    let answer = serve(&ops, request, peer)
-        .await
-        .unwrap_or_else(|problem| reply::problem(&problem));
+    let (parts, body) = request.into_parts();
+    let answer = match edge::clean(&parts, peer.address, &EdgeRules::operations()) {
+        Ok(clean) => serve(&ops, &parts, body, &clean)
+            .await
+            .unwrap_or_else(|problem| reply::problem(&problem)),
+        // As on the public listener: what can be read in two ways is refused,
+        // and nothing behind it is read.
+        Err(cause) => reply::last(reply::problem(&cause.into())),
+    };
     if head {
         reply::without_body(answer)
     } else {
@@ -46,9 +53,12 @@ pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>, peer: Peer) ->
     }
 }
 
-async fn serve(ops: &Ops, request: Request<RequestBody>, peer: Peer) -> Result<Reply, Problem> {
-    let (parts, body) = request.into_parts();
-    let clean = edge::clean(&parts, peer.address, &EdgeRules::operations())?;
+async fn serve(
+    ops: &Ops,
+    parts: &Parts,
+    body: RequestBody,
+    clean: &Clean,
+) -> Result<Reply, Problem> {
     let path = clean.path();
     let (row, params) = match find(Listener::Ops, clean.method().as_str(), path) {
         Match::Found { rows, params, .. } => (rows.any(), params),

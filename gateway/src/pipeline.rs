@@ -53,7 +53,12 @@ pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: 
         Ok(answer) => answer,
         Err(problem) => {
             trail.refused(&gateway, &problem);
-            reply::problem(&problem)
+            let reply = reply::problem(&problem);
+            if trail.is_unclean() {
+                reply::last(reply)
+            } else {
+                reply
+            }
         }
     };
     trail.count(&answer);
@@ -73,7 +78,8 @@ async fn serve(
 ) -> Result<Reply, Problem> {
     let now = trail.at;
     // 1. One canonical form, or nothing.
-    let clean = edge::clean(&parts, peer.address, &gateway.edge)?;
+    let clean = edge::clean(&parts, peer.address, &gateway.edge);
+    let clean = clean.inspect_err(|_| trail.unclean())?;
     // 2. What is not in the table does not exist.
     let (rows, params) = classify(&clean)?;
     trail.rows(rows);
@@ -98,6 +104,7 @@ async fn serve(
     // 5. Whether. The generation first: what is judged is at least that new.
     let registry = gateway.registry.generation();
     let target = Target::find(gateway, row, &params, &caller, now).await?;
+    trail.resource(target.facts());
     let context = ContextFacts {
         mode: gateway.authn.mode(),
         loopback: clean.loopback(),

@@ -88,11 +88,15 @@ pub(crate) fn record(
     describe(&mut record, permit.row(), permit.caller());
     describe_decision(&mut record, evidence);
     record.decision = Some(Verdict::Allow);
-    record.resource = Some(Resource {
+    record.resource = Some(described(resource));
+    record
+}
+
+fn described(resource: &ResourceFacts) -> Resource {
+    Resource {
         id: resource.id.clone(),
         kind: resource.kind.as_str().into(),
-    });
-    record
+    }
 }
 
 fn describe(record: &mut Record, row: &'static Row, caller: &Caller) {
@@ -143,8 +147,10 @@ pub(super) struct Trail {
     target: String,
     row: Option<&'static Row>,
     caller: Option<Arc<Caller>>,
+    resource: Option<Resource>,
     evidence: Option<Evidence>,
     verdict: Option<Verdict>,
+    unclean: bool,
 }
 
 impl Trail {
@@ -155,9 +161,21 @@ impl Trail {
             target: parts.uri.path().to_owned(),
             row: None,
             caller: None,
+            resource: None,
             evidence: None,
             verdict: None,
+            unclean: false,
         }
+    }
+
+    /// The request has no canonical form.
+    pub(super) fn unclean(&mut self) {
+        self.unclean = true;
+    }
+
+    /// Whether it had none: then nobody can say what follows on its connection.
+    pub(super) fn is_unclean(&self) -> bool {
+        self.unclean
     }
 
     pub(super) fn rows(&mut self, rows: Candidates) {
@@ -172,6 +190,10 @@ impl Trail {
 
     pub(super) fn caller(&mut self, caller: &Arc<Caller>) {
         self.caller = Some(Arc::clone(caller));
+    }
+
+    pub(super) fn resource(&mut self, resource: &ResourceFacts) {
+        self.resource = Some(described(resource));
     }
 
     pub(super) fn permitted(&mut self, permit: &Permit) {
@@ -200,6 +222,7 @@ impl Trail {
             kind: caller.kind.as_str().into(),
             identity: Arc::new(caller.identity.clone()),
         });
+        record.resource.clone_from(&self.resource);
         if let Some(evidence) = &self.evidence {
             describe_decision(&mut record, evidence);
         }

@@ -6,5 +6,7 @@ mod forge;
 mod refused;
 mod replayed;
 
+pub(crate) use forge::digest_of;
+
 /// An id that no mission has.
 const NOWHERE: &str = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000";

@@ -11,6 +11,7 @@
 mod crashes;
 mod goldens;
 mod grants;
+mod hostile;
 mod pair;
 mod personas;
 mod problems;

@@ -114,6 +114,6 @@ pub(super) fn key(text: &str) -> (String, Vec<u8>) {
 }
 
 /// As `docs/GRANTS.md` has it; not by the code under test.
-pub(super) fn digest_of(body: &str) -> String {
+pub(crate) fn digest_of(body: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, body.as_bytes()))
 }
