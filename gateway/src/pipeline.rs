@@ -13,9 +13,9 @@ mod target;
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
 use interlock_policies::{ContextFacts, PrincipalKind};
-use interlock_surface::{Candidates, Class, Listener, Match, Params, find};
+use interlock_surface::{Candidates, Class, Listener, Match, Params, Row, find};
 
 use crate::authn::Caller;
 use crate::authorize::Question;
@@ -75,17 +75,11 @@ async fn serve(
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
-    let key = IdempotencyKey::from_lines(
-        parts
-            .headers
-            .get_all(KEY)
-            .iter()
-            .map(|line| line.as_bytes()),
-    )?;
     // 4. What is asked, in the bytes that will be sent.
     let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;
     let row = asked.row();
     trail.row(row);
+    let key = key(row, &parts.headers)?;
     let query = clean.query_for(row)?.clone();
     // 5. Whether.
     let target = Target::find(gateway, row, &params, &caller, now).await?;
@@ -132,6 +126,16 @@ async fn serve(
         }
         Class::Internal => Err(Problem::not_found()),
     }
+}
+
+/// The idempotency key. That of a stop is not even read: a stop is never
+/// refused by its key, a malformed one included.
+fn key(row: &Row, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
+    if row.class == Class::SafetyWrite {
+        return Ok(None);
+    }
+    let lines = headers.get_all(KEY).iter().map(|line| line.as_bytes());
+    Ok(IdempotencyKey::from_lines(lines)?)
 }
 
 fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {

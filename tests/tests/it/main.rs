@@ -9,10 +9,13 @@
 )]
 
 mod goldens;
+mod matrix;
+mod outage;
 mod personas;
 mod problems;
 mod readme;
 mod repository;
+mod stops;
 mod system;
 mod tour;
 mod untouched;
