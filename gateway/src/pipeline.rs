@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
 use interlock_policies::{ContextFacts, PrincipalKind};
-use interlock_surface::{Candidates, Class, Listener, Match, Params, find};
+use interlock_surface::{Candidates, Class, Listener, Match, Params, Row, find};
 use tracing::error;
 
 use crate::authn::Caller;
@@ -88,7 +88,6 @@ async fn serve(
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
-    let key = key(rows, &parts)?;
     // 4. What is asked, in the bytes that will be sent.
     let patience = match rows.any().class {
         Class::SafetyWrite => gateway.limits.body_read.min(STOP_BODY),
@@ -97,6 +96,7 @@ async fn serve(
     let asked = edge::body::read(rows, &parts.headers, body, patience).await?;
     let row = asked.row();
     trail.row(row);
+    let key = key(row, &parts.headers)?;
     let query = match row.class {
         Class::SafetyWrite => Query::default(),
         _ => clean.query_for(row)?.clone(),
@@ -175,16 +175,14 @@ fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {
     }
 }
 
-/// The idempotency key. A stop has none, so that nothing about a key can
-/// refuse it.
-fn key(rows: Candidates, parts: &Parts) -> Result<Option<IdempotencyKey>, Problem> {
-    if rows.any().class == Class::SafetyWrite {
+/// The idempotency key. That of a stop is not even read: a stop is never
+/// refused by its key, a malformed one included.
+fn key(row: &Row, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
+    if row.class == Class::SafetyWrite {
         return Ok(None);
     }
-    let lines = parts.headers.get_all(KEY).iter();
-    Ok(IdempotencyKey::from_lines(
-        lines.map(|line| line.as_bytes()),
-    )?)
+    let lines = headers.get_all(KEY).iter().map(|line| line.as_bytes());
+    Ok(IdempotencyKey::from_lines(lines)?)
 }
 
 /// Only a read may do without a token, if policy opens it; and no foreign web
