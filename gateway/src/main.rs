@@ -78,9 +78,11 @@ fn serve(path: &std::path::Path) -> ExitCode {
         Err(faults) => return fail(USAGE, &faults),
     };
     let filter = std::env::var("INTERLOCK_LOG").unwrap_or_else(|_| "info".to_owned());
-    if let Err(cause) = telemetry::init_logging(&filter) {
-        return fail(USAGE, &cause);
-    }
+    // Held to the end: dropping it writes what is still queued.
+    let _log = match telemetry::init_logging(&filter) {
+        Ok(log) => log,
+        Err(cause) => return fail(USAGE, &cause),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();

@@ -13,6 +13,7 @@ use std::io;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use thiserror::Error;
 use tracing::{Level, Metadata, Subscriber};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -49,15 +50,25 @@ pub enum TelemetryError {
 
 /// Starts logging for this process, as JSON lines on standard error, and
 /// reports panics by place alone, since their message may hold anything.
-pub fn init_logging(filter: &str) -> Result<(), TelemetryError> {
-    let subscriber = subscriber(filter, io::stderr)?;
+///
+/// A thread of its own writes. When whoever reads the log stops reading, lines
+/// are dropped past a bound: nobody waits for a log, a stop least of all. What
+/// is still queued is written when the guard is dropped.
+///
+/// # Errors
+/// When the filter does not parse, or logging is set up already.
+pub fn init_logging(filter: &str) -> Result<WorkerGuard, TelemetryError> {
+    let (writer, guard) = NonBlockingBuilder::default()
+        .lossy(true)
+        .finish(io::stderr());
+    let subscriber = subscriber(filter, writer)?;
     tracing::subscriber::set_global_default(subscriber)
         .map_err(|_| TelemetryError::LoggingTwice)?;
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "panicked");
     }));
-    Ok(())
+    Ok(guard)
 }
 
 /// The subscriber that [`init_logging`] installs, writing to `writer`.

@@ -8,17 +8,18 @@ use std::sync::Arc;
 
 use interlock_surface::{Class, Idempotency, Row};
 use jiff::{SignedDuration, Timestamp};
-use tracing::error;
+use tracing::{error, warn};
 use uuid::Uuid;
 
 use super::{Call, conclude};
 use crate::crash::CrashPoint;
+use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::{Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge};
 use crate::plans::{handlers, settle};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
-use crate::store::Claim;
+use crate::store::{Claim, Swap};
 use crate::telemetry::names;
 
 /// Body fields that are secrets: only their digest enters a fingerprint.
@@ -80,8 +81,7 @@ pub(super) async fn serve(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, P
         Ok(answer) => answer,
         Err(cause) => {
             error!(%cause, "a call ended early");
-            Err(Problem::new(Kind::Internal, "the call ended early")
-                .effect(crate::effect::Effect::Maybe))
+            Err(Problem::new(Kind::Internal, "the call ended early").effect(Effect::Maybe))
         }
     }
 }
@@ -141,48 +141,66 @@ struct Held {
     record: KeyRecord,
 }
 
-/// Step 6. `None` when the call has no key.
+/// Step 6. `None` when the call has no key, or is calming and the store is gone:
+/// what calms a vehicle down does not wait for a store.
 async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Option<Hold>, Problem> {
+    let Some((id, record)) = reservation(gateway, call, names)? else {
+        return Ok(None);
+    };
+    match claim(gateway, id, record).await {
+        Err(problem) if call.permit.row().calming && problem.kind() == Kind::StoreUnavailable => {
+            Ok(None)
+        }
+        held => held.map(Some),
+    }
+}
+
+/// The key of a call and the record that claims it.
+fn reservation(
+    gateway: &Gateway,
+    call: &Call,
+    names: Names,
+) -> Result<Option<(KeyId, KeyRecord)>, Problem> {
     let row = call.permit.row();
-    let Some(key) = call
-        .key
-        .as_ref()
-        .filter(|_| row.idempotency != Idempotency::Never)
-    else {
-        return match row.idempotency {
-            Idempotency::Required => Err(Problem::new(
-                Kind::IdempotencyKeyRequired,
-                "send an `Idempotency-Key` header",
-            )),
-            _ => Ok(None),
-        };
+    let key = match (&call.key, row.idempotency) {
+        (_, Idempotency::Never) | (None, Idempotency::Honoured) => return Ok(None),
+        (None, Idempotency::Required) => {
+            let detail = "send an `Idempotency-Key` header";
+            return Err(Problem::new(Kind::IdempotencyKeyRequired, detail));
+        }
+        (Some(key), _) => key,
     };
     let now = gateway.clock.now();
     let caller = &call.permit.caller().identity;
     let id = KeyId::new(caller, row.method.as_str(), &call.path, key);
-    let fingerprint = fingerprint(call)?;
+    let subject = Subject {
+        row: row.name.to_owned(),
+        service: row.service.to_owned(),
+        operation: names.operation,
+        plan: names.plan,
+    };
     let record = KeyRecord::reserve(
         Uuid::new_v4(),
-        fingerprint.clone(),
-        Subject {
-            row: row.name.to_owned(),
-            service: row.service.to_owned(),
-            operation: names.operation,
-            plan: names.plan,
-        },
+        fingerprint(call)?,
+        subject,
         gateway.instance.clone(),
         lease(gateway, row, now),
         now,
     );
+    Ok(Some((id, record)))
+}
+
+/// Claims the key. One in doubt is settled once, then looked at again.
+async fn claim(gateway: &Arc<Gateway>, id: KeyId, record: KeyRecord) -> Result<Hold, Problem> {
     let quota = gateway.limits.keys_per_caller;
     gateway.crash.reached(CrashPoint::BeforeClaim);
-    // A key in doubt is settled once, then looked at again.
     for attempt in 0..2 {
+        let now = gateway.clock.now();
         let existing = match gateway.store.keys.claim(&id, &record, now, quota).await? {
             Claim::Fresh => {
                 counted("claimed");
                 gateway.crash.reached(CrashPoint::AfterClaim);
-                return Ok(Some(Hold::Held(Held { id, record })));
+                return Ok(Hold::Held(Held { id, record }));
             }
             Claim::OverQuota => {
                 counted("over_quota");
@@ -191,46 +209,40 @@ async fn hold(gateway: &Arc<Gateway>, call: &Call, names: Names) -> Result<Optio
             }
             Claim::Existing(existing) => existing,
         };
-        match judge(Some(&existing), &fingerprint, now) {
-            Verdict::Replay(answer) => {
-                counted("replayed");
-                return Ok(Some(Hold::Given(reply::replay(answer))));
-            }
-            Verdict::Mismatch => {
-                counted("mismatch");
-                return Err(Problem::new(
-                    Kind::IdempotencyKeyReuse,
-                    "this key was used for another request",
-                ));
-            }
-            Verdict::Running | Verdict::Free => {
-                counted("running");
-                return Err(Problem::new(
-                    Kind::RequestInProgress,
-                    "the same request is still being worked on",
-                )
-                .retry_after(1));
-            }
+        match judge(Some(&existing), &record.fingerprint, now) {
             Verdict::Unknown { .. } if attempt == 0 => {
                 settle::key(gateway, &id, &existing).await;
             }
-            Verdict::Unknown { operation, check } => {
-                counted("unknown");
-                return Err(Problem::new(Kind::OutcomeUnknown, check)
-                    .effect(crate::effect::Effect::Maybe)
-                    .with("operation", operation.to_string().into()));
-            }
+            verdict => return taken(verdict),
         }
     }
-    Err(Problem::new(
-        Kind::RequestInProgress,
-        "the same request is still being settled",
-    )
-    .retry_after(1))
+    taken(Verdict::Running)
 }
 
-fn counted(result: &'static str) {
-    metrics::counter!(names::CLAIMS, "result" => result).increment(1);
+/// What a key that is taken means for the request that repeats it.
+fn taken(verdict: Verdict<'_>) -> Result<Hold, Problem> {
+    match verdict {
+        Verdict::Replay(answer) => {
+            counted("replayed");
+            Ok(Hold::Given(reply::replay(answer)))
+        }
+        Verdict::Mismatch => {
+            counted("mismatch");
+            let detail = "this key was used for another request";
+            Err(Problem::new(Kind::IdempotencyKeyReuse, detail))
+        }
+        Verdict::Running | Verdict::Free => {
+            counted("running");
+            let detail = "the same request is still being worked on";
+            Err(Problem::new(Kind::RequestInProgress, detail).retry_after(1))
+        }
+        Verdict::Unknown { operation, check } => {
+            counted("unknown");
+            Err(Problem::new(Kind::OutcomeUnknown, check)
+                .effect(Effect::Maybe)
+                .with("operation", operation.to_string().into()))
+        }
+    }
 }
 
 impl Held {
@@ -251,10 +263,16 @@ impl Held {
             }
             Fate::Released => keys.release(&self.id, claim).await,
         };
-        if let Err(cause) = ended {
-            error!(%cause, "an idempotency key was left to be settled");
+        match ended {
+            Ok(Swap::Swapped) => {}
+            Ok(Swap::Lost) => warn!("an idempotency key was settled before its call ended"),
+            Err(cause) => error!(%cause, "an idempotency key was left to be settled"),
         }
     }
+}
+
+fn counted(result: &'static str) {
+    metrics::counter!(names::CLAIMS, "result" => result).increment(1);
 }
 
 fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {

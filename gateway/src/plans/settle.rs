@@ -4,14 +4,17 @@
 //! operation that it never saw is tombstoned by the question, so that the
 //! packet that was on its way is refused when it comes.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use interlock_surface::{Class, Params, ROWS, Row, ServedBy};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
-use tracing::{info, warn};
+use tokio::time::MissedTickBehavior;
+use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use super::handlers::{is_transient, kept};
@@ -28,26 +31,46 @@ use crate::store::{StoreError, Swap};
 const EVERY: Duration = Duration::from_secs(1);
 /// How many are taken up in one round.
 const BATCH: u32 = 32;
+/// How many of them are asked about at once.
+const AT_ONCE: usize = 8;
 
-/// Settles for ever.
+/// Settles for ever, plans and keys each at their own pace: one service that
+/// hangs holds nobody else up.
 pub(crate) async fn keep_settling(gateway: Arc<Gateway>) {
+    tokio::join!(every(|| plans(&gateway)), every(|| keys(&gateway)),);
+}
+
+async fn every<F: Future<Output = Result<(), StoreError>>>(round: impl Fn() -> F) {
     let mut ticks = tokio::time::interval(EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        // A store that is gone is told of elsewhere; the doubt waits.
-        let _ = round(&gateway).await;
+        match round().await {
+            // A store that is gone is told of elsewhere; the doubt waits.
+            Ok(())
+            | Err(StoreError::Unavailable { .. } | StoreError::TimedOut | StoreError::Busy) => {}
+            Err(cause) => error!(%cause, "what is in doubt cannot be looked up"),
+        }
     }
 }
 
-async fn round(gateway: &Arc<Gateway>) -> Result<(), StoreError> {
+async fn plans(gateway: &Arc<Gateway>) -> Result<(), StoreError> {
     let now = gateway.clock.now();
-    for doubtful in gateway.store.plans.unsettled(now, BATCH).await? {
-        plan(gateway, doubtful).await;
-    }
-    for (id, record) in gateway.store.keys.unsettled(now, BATCH).await? {
-        key(gateway, &id, &record).await;
-    }
+    let doubtful = gateway.store.plans.unsettled(now, BATCH).await?;
+    let settling = doubtful.into_iter().map(|doubtful| plan(gateway, doubtful));
+    stream::iter(settling)
+        .for_each_concurrent(AT_ONCE, |settled| settled)
+        .await;
+    Ok(())
+}
+
+async fn keys(gateway: &Arc<Gateway>) -> Result<(), StoreError> {
+    let now = gateway.clock.now();
+    let doubtful = gateway.store.keys.unsettled(now, BATCH).await?;
+    let settling = doubtful.iter().map(|(id, record)| key(gateway, id, record));
+    stream::iter(settling)
+        .for_each_concurrent(AT_ONCE, |settled| settled)
+        .await;
     Ok(())
 }
 
