@@ -47,6 +47,13 @@ impl EdgeRules {
         };
         Self { hosts }
     }
+
+    /// The rules of the operations listener.
+    pub fn operations() -> Self {
+        Self {
+            hosts: HostRules::Operations,
+        }
+    }
 }
 
 /// Why a request has no canonical form here. The text is safe to show to the

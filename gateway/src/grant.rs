@@ -7,6 +7,10 @@ mod keyring;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
@@ -19,8 +23,10 @@ use uuid::Uuid;
 
 pub use keyring::{Keyring, KeyringError};
 
+use interlock_surface::{Class, Row};
+
+use crate::authorize::Permit;
 use crate::identity::Identity;
-use crate::rotation::Keyrings;
 
 /// How long a grant is good for, in seconds.
 pub const GRANT_LIFE_SECONDS: i64 = 30;
@@ -28,43 +34,48 @@ pub const GRANT_LIFE_SECONDS: i64 = 30;
 /// Who issues grants: the `iss` claim.
 pub const GRANT_ISSUER: &str = "interlock";
 
-/// Everything a grant says.
+/// The keyrings of all services, as they are now: grants are signed with them
+/// and feed calls verified.
+pub type Keyrings = Arc<ArcSwap<HashMap<String, Keyring>>>;
+
+/// A signed grant: proof that a permit, or the settler, stands behind a call.
+/// The upstream client sends nothing without one, and only [`Mint`] makes one.
 #[derive(Clone, Debug)]
-pub struct GrantFacts<'a> {
-    /// The service it is for: the audience.
-    pub service: &'a str,
-    /// The grant's own id (`jti`), never used twice.
-    pub id: Uuid,
-    /// When it is issued.
-    pub issued_at: Timestamp,
-    /// The caller's kind: `Person`, `Agent`, `Service` or `Anonymous`.
-    pub caller_kind: &'a str,
-    /// The caller.
-    pub caller: &'a Identity,
+pub struct Grant(HeaderValue);
+
+/// The call that a grant is bound to.
+#[derive(Clone, Debug)]
+pub struct Crossing<'a> {
     /// The row that is called at the service.
-    pub row: &'a str,
-    /// The Cedar action that was decided.
-    pub action: &'a str,
-    /// The method sent.
-    pub method: &'a str,
+    pub row: &'static Row,
     /// Path and query, exactly as sent.
-    pub path: &'a str,
-    /// SHA-256 of the body sent, from [`body_digest`].
-    pub body: &'a str,
-    /// The policy bundle's hash, hex.
-    pub bundle: &'a str,
-    /// The registry generation that was decided on.
-    pub registry: u64,
-    /// The decision.
-    pub decision: Uuid,
+    pub path_and_query: &'a str,
+    /// The body, exactly as sent.
+    pub body: &'a [u8],
     /// The operation: on every call that is not a read.
     pub operation: Option<Uuid>,
-    /// When the caller asked. Motion asked before the last stop is refused.
-    pub asked_at: Timestamp,
+    /// When it is sent.
+    pub now: Timestamp,
     /// When the gateway stops waiting.
     pub deadline: Timestamp,
     /// The approval behind a dispatch.
     pub approval: Option<ApprovalFacts<'a>>,
+}
+
+/// Who speaks through a grant, and with what right.
+#[derive(Clone, Debug)]
+struct Speaker<'a> {
+    kind: &'a str,
+    identity: &'a Identity,
+    /// The Cedar action that was decided; none where nobody asked.
+    action: Option<&'a str>,
+    /// The policy bundle's hash, hex.
+    bundle: &'a str,
+    /// The registry generation that was decided on.
+    registry: u64,
+    decision: Option<Uuid>,
+    /// When the caller asked. Motion asked before the last stop is refused.
+    asked_at: Timestamp,
 }
 
 /// The approval a dispatch stands on.
@@ -90,6 +101,9 @@ pub enum GrantError {
     /// No key for the service.
     #[error("no signing key for service `{0}`; set its keys in the configuration")]
     NoKey(String),
+    /// Only internal rows are called without a permit.
+    #[error("row `{0}` is not internal and needs a permit")]
+    NotInternal(&'static str),
     /// The signer failed.
     #[error("cannot sign the grant")]
     Sign(#[from] jsonwebtoken::errors::Error),
@@ -118,17 +132,85 @@ impl Mint {
         Self { rings }
     }
 
-    /// The value of the `Interlock-Grant` header.
-    pub fn grant(&self, facts: &GrantFacts<'_>) -> Result<HeaderValue, GrantError> {
+    /// The grant of a call that policy permitted.
+    ///
+    /// # Errors
+    /// [`GrantError`]: nothing may be sent then.
+    pub fn permitted(&self, permit: &Permit, call: &Crossing<'_>) -> Result<Grant, GrantError> {
+        let (caller, evidence) = (permit.caller(), permit.evidence());
+        let speaker = Speaker {
+            kind: caller.kind.as_str(),
+            identity: &caller.identity,
+            action: permit.row().action,
+            bundle: &evidence.bundle,
+            registry: evidence.registry,
+            decision: Some(evidence.decision),
+            asked_at: evidence.asked_at,
+        };
+        self.sign(Uuid::new_v4(), &speaker, call)
+    }
+
+    /// The grant of the one call that no caller's permit stands behind: asking
+    /// a service how an operation ended.
+    ///
+    /// # Errors
+    /// [`GrantError`], also for a row that is not internal.
+    pub fn settling(
+        &self,
+        instance: &str,
+        bundle: &str,
+        call: &Crossing<'_>,
+    ) -> Result<Grant, GrantError> {
+        if call.row.class != Class::Internal {
+            return Err(GrantError::NotInternal(call.row.name));
+        }
+        let settler = Identity {
+            issuer: GRANT_ISSUER.to_owned(),
+            subject: instance.to_owned(),
+            actor: None,
+        };
+        let speaker = Speaker {
+            kind: "Service",
+            identity: &settler,
+            action: None,
+            bundle,
+            registry: 0,
+            decision: None,
+            asked_at: call.now,
+        };
+        self.sign(Uuid::new_v4(), &speaker, call)
+    }
+
+    fn sign(
+        &self,
+        id: Uuid,
+        speaker: &Speaker<'_>,
+        call: &Crossing<'_>,
+    ) -> Result<Grant, GrantError> {
+        let service = call.row.service;
         let rings = self.rings.load();
         let ring = rings
-            .get(facts.service)
-            .ok_or_else(|| GrantError::NoKey(facts.service.to_owned()))?;
-        let claims = serde_json::to_vec(&Claims::new(facts))?;
+            .get(service)
+            .ok_or_else(|| GrantError::NoKey(service.to_owned()))?;
+        let body = body_digest(call.body);
+        let claims = serde_json::to_vec(&Claims::new(id, speaker, call, &body))?;
         let token = ring.sign(&claims)?;
         let mut value = HeaderValue::from_str(&token)?;
         value.set_sensitive(true);
-        Ok(value)
+        Ok(Grant(value))
+    }
+}
+
+impl Grant {
+    /// Any text, for tests of the client below.
+    #[cfg(test)]
+    pub(crate) fn of(text: &'static str) -> Self {
+        Self(HeaderValue::from_static(text))
+    }
+
+    /// The value of the `Interlock-Grant` header.
+    pub fn into_header(self) -> HeaderValue {
+        self.0
     }
 }
 
@@ -142,13 +224,15 @@ struct Claims<'a> {
     jti: Uuid,
     caller: Caller<'a>,
     row: &'a str,
-    action: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'a str>,
     method: &'a str,
     path: &'a str,
     body: &'a str,
     bundle: &'a str,
     registry: u64,
-    decision: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<Uuid>,
     asked_at: i64,
@@ -189,32 +273,32 @@ struct Proposer<'a> {
 }
 
 impl<'a> Claims<'a> {
-    fn new(facts: &GrantFacts<'a>) -> Self {
-        let iat = facts.issued_at.as_second();
+    fn new(id: Uuid, speaker: &Speaker<'a>, call: &Crossing<'a>, body: &'a str) -> Self {
+        let iat = call.now.as_second();
         Self {
             iss: GRANT_ISSUER,
-            aud: facts.service,
+            aud: call.row.service,
             iat,
             exp: iat.saturating_add(GRANT_LIFE_SECONDS),
-            jti: facts.id,
+            jti: id,
             caller: Caller {
-                kind: facts.caller_kind,
-                issuer: &facts.caller.issuer,
-                subject: &facts.caller.subject,
-                actor: facts.caller.actor.as_deref(),
+                kind: speaker.kind,
+                issuer: &speaker.identity.issuer,
+                subject: &speaker.identity.subject,
+                actor: speaker.identity.actor.as_deref(),
             },
-            row: facts.row,
-            action: facts.action,
-            method: facts.method,
-            path: facts.path,
-            body: facts.body,
-            bundle: facts.bundle,
-            registry: facts.registry,
-            decision: facts.decision,
-            operation: facts.operation,
-            asked_at: facts.asked_at.as_millisecond(),
-            deadline: facts.deadline.as_millisecond(),
-            approval: facts.approval.as_ref().map(|approval| Approval {
+            row: call.row.name,
+            action: speaker.action,
+            method: call.row.method.as_str(),
+            path: call.path_and_query,
+            body,
+            bundle: speaker.bundle,
+            registry: speaker.registry,
+            decision: speaker.decision,
+            operation: call.operation,
+            asked_at: speaker.asked_at.as_millisecond(),
+            deadline: call.deadline.as_millisecond(),
+            approval: call.approval.as_ref().map(|approval| Approval {
                 plan: approval.plan,
                 digest: approval.digest,
                 approver: Approver {

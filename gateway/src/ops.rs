@@ -8,17 +8,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use http::request::Parts;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Limited};
 use interlock_surface::{Listener, Match, find};
 use serde_json::json;
 
-use crate::edge::path;
+use crate::edge::{self, Clean, EdgeRules};
 use crate::gateway::Gateway;
 use crate::health;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
-use crate::server::{RequestBody, RequestBodyError};
+use crate::server::{Peer, RequestBody, RequestBodyError};
 use crate::telemetry::{Metrics, names};
 
 pub use feed::Feed;
@@ -34,11 +35,17 @@ pub struct Ops {
 }
 
 /// Answers one request of the ops listener.
-pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>) -> Reply {
+pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>, peer: Peer) -> Reply {
     let head = request.method() == Method::HEAD;
-    let answer = serve(&ops, request)
-        .await
-        .unwrap_or_else(|problem| reply::problem(&problem));
+    let (parts, body) = request.into_parts();
+    let answer = match edge::clean(&parts, peer.address, &EdgeRules::operations()) {
+        Ok(clean) => serve(&ops, &parts, body, &clean)
+            .await
+            .unwrap_or_else(|problem| reply::problem(&problem)),
+        // As on the public listener: what can be read in two ways is refused,
+        // and nothing behind it is read.
+        Err(cause) => reply::last(reply::problem(&cause.into())),
+    };
     if head {
         reply::without_body(answer)
     } else {
@@ -46,15 +53,19 @@ pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>) -> Reply {
     }
 }
 
-async fn serve(ops: &Ops, request: Request<RequestBody>) -> Result<Reply, Problem> {
-    let (parts, body) = request.into_parts();
-    let path = path::canonical(parts.uri.path())
-        .map_err(|cause| Problem::new(Kind::InvalidPath, cause.to_string()))?;
-    let (row, params) = match find(Listener::Ops, parts.method.as_str(), path) {
+async fn serve(
+    ops: &Ops,
+    parts: &Parts,
+    body: RequestBody,
+    clean: &Clean,
+) -> Result<Reply, Problem> {
+    let path = clean.path();
+    let (row, params) = match find(Listener::Ops, clean.method().as_str(), path) {
         Match::Found { rows, params, .. } => (rows.any(), params),
         Match::MethodNotAllowed { allow } => return Err(Problem::method_not_allowed(allow)),
         Match::NotFound => return Err(Problem::not_found()),
     };
+    clean.query_for(row)?;
     let gateway = &ops.gateway;
     match row.name {
         "ops.live" => Ok(reply::json(200, &json!({ "live": true }))),

@@ -11,18 +11,22 @@ mod keyed;
 mod target;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
 use interlock_policies::{ContextFacts, PrincipalKind};
-use interlock_surface::{Candidates, Class, Listener, Match, Params, find};
+use interlock_surface::{Candidates, Class, Listener, Match, Params, Row, find};
+use tracing::error;
 
 use crate::authn::Caller;
-use crate::authorize::Question;
+use crate::authorize::{Question, Refusal};
+use crate::edge::query::Query;
 use crate::edge::{self, Clean};
+use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::server::{Peer, RequestBody};
 
@@ -33,6 +37,9 @@ pub(crate) use keyed::{Ended, Fate, Names, lease};
 pub(crate) use target::Target;
 
 use call::Trail;
+
+/// How long the body of a stop may take, where it has one.
+const STOP_BODY: Duration = Duration::from_secs(2);
 
 /// The header of the idempotency key.
 const KEY: &str = "idempotency-key";
@@ -46,7 +53,12 @@ pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: 
         Ok(answer) => answer,
         Err(problem) => {
             trail.refused(&gateway, &problem);
-            reply::problem(&problem)
+            let reply = reply::problem(&problem);
+            if trail.is_unclean() {
+                reply::last(reply)
+            } else {
+                reply
+            }
         }
     };
     trail.count(&answer);
@@ -66,7 +78,8 @@ async fn serve(
 ) -> Result<Reply, Problem> {
     let now = trail.at;
     // 1. One canonical form, or nothing.
-    let clean = edge::clean(&parts, peer.address, &gateway.edge)?;
+    let clean = edge::clean(&parts, peer.address, &gateway.edge);
+    let clean = clean.inspect_err(|_| trail.unclean())?;
     // 2. What is not in the table does not exist.
     let (rows, params) = classify(&clean)?;
     trail.rows(rows);
@@ -75,20 +88,23 @@ async fn serve(
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
-    let key = IdempotencyKey::from_lines(
-        parts
-            .headers
-            .get_all(KEY)
-            .iter()
-            .map(|line| line.as_bytes()),
-    )?;
     // 4. What is asked, in the bytes that will be sent.
-    let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;
+    let patience = match rows.any().class {
+        Class::SafetyWrite => gateway.limits.body_read.min(STOP_BODY),
+        _ => gateway.limits.body_read,
+    };
+    let asked = edge::body::read(rows, &parts.headers, body, patience).await?;
     let row = asked.row();
     trail.row(row);
-    let query = clean.query_for(row)?.clone();
-    // 5. Whether.
+    let key = key(row, &parts.headers)?;
+    let query = match row.class {
+        Class::SafetyWrite => Query::default(),
+        _ => clean.query_for(row)?.clone(),
+    };
+    // 5. Whether. The generation first: what is judged is at least that new.
+    let registry = gateway.registry.generation();
     let target = Target::find(gateway, row, &params, &caller, now).await?;
+    trail.resource(target.facts());
     let context = ContextFacts {
         mode: gateway.authn.mode(),
         loopback: clean.loopback(),
@@ -101,13 +117,14 @@ async fn serve(
         row,
         resource: target.facts(),
         context: &context,
-        registry: gateway.registry.generation(),
+        registry,
         now,
     };
-    let permit = gateway
-        .authorizer
-        .authorize(&question)
-        .map_err(|refused| trail.denied(refused))?;
+    let permit = gateway.authorizer.authorize(&question).map_err(|refused| {
+        let hidden = refused.refusal == Refusal::Hidden;
+        let problem = trail.denied(refused);
+        if hidden { target.hidden() } else { problem }
+    })?;
     trail.permitted(&permit);
     // 6 to 10, by class.
     let call = Call {
@@ -118,14 +135,14 @@ async fn serve(
         key,
         path: clean.path().to_owned(),
         headers: edge::headers::downstream_to_upstream(&parts.headers),
-        if_match: call::if_match(&parts.headers)?,
+        if_match: call::if_match(row.class, &parts.headers)?,
         peer: clean.peer(),
         resource: target.facts().clone(),
         context,
         target,
     };
     match row.class {
-        Class::SafetyWrite => gateway.stop.deliver(call.into_stop()).await,
+        Class::SafetyWrite => stop(gateway, call).await,
         Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
             keyed::serve(gateway, call).await
@@ -134,12 +151,38 @@ async fn serve(
     }
 }
 
+/// A stop goes on when its caller hangs up.
+async fn stop(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let (lane, stop) = (Arc::clone(&gateway.stop), call.into_stop());
+    let delivered = gateway
+        .detached
+        .run(async move { lane.deliver(stop).await });
+    delivered.await.unwrap_or_else(|cause| {
+        error!(%cause, alarm = "may-not-have-stopped", "a stop ended early");
+        Err(Problem::new(
+            Kind::MayNotHaveStopped,
+            "the stop ended early; nobody knows how far it came",
+        )
+        .effect(Effect::Maybe))
+    })
+}
+
 fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {
     match find(Listener::Public, clean.method().as_str(), clean.path()) {
         Match::Found { rows, params, .. } => Ok((rows, params)),
         Match::MethodNotAllowed { allow } => Err(Problem::method_not_allowed(allow)),
         Match::NotFound => Err(Problem::not_found()),
     }
+}
+
+/// The idempotency key. That of a stop is not even read: a stop is never
+/// refused by its key, a malformed one included.
+fn key(row: &Row, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
+    if row.class == Class::SafetyWrite {
+        return Ok(None);
+    }
+    let lines = headers.get_all(KEY).iter().map(|line| line.as_bytes());
+    Ok(IdempotencyKey::from_lines(lines)?)
 }
 
 /// Only a read may do without a token, if policy opens it; and no foreign web

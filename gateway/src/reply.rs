@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
 };
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{Either, Full};
@@ -48,6 +48,14 @@ pub fn bytes(status: u16, body: Bytes) -> Reply {
 /// A problem as an answer.
 pub fn problem(problem: &Problem) -> Reply {
     problem.response().map(|body| Either::Left(Full::new(body)))
+}
+
+/// The last answer on its connection (RFC 9112 section 9.6): where the request
+/// could be read in two ways, so could whatever comes behind it.
+pub fn last(mut reply: Reply) -> Reply {
+    let close = HeaderValue::from_static("close");
+    reply.headers_mut().insert(CONNECTION, close);
+    reply
 }
 
 /// An answer from a service that was read whole, with the headers that may

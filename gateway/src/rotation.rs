@@ -9,14 +9,10 @@ use arc_swap::ArcSwap;
 use tracing::{error, info};
 
 use crate::config::service::{KeySource, ServiceConfig};
-use crate::grant::Keyring;
+use crate::grant::{Keyring, Keyrings};
 
 /// How often key files are read. Rotation overlaps by days, not by seconds.
 const EVERY: Duration = Duration::from_secs(2);
-
-/// The keyrings of all services: what grants are signed with and what feed
-/// calls are verified with.
-pub type Keyrings = Arc<ArcSwap<HashMap<String, Keyring>>>;
 
 /// The keyrings as read at start.
 pub fn keyrings(services: &[ServiceConfig]) -> Keyrings {

@@ -1,19 +1,15 @@
-//! Puts the process together: what the configuration says becomes a running
-//! gateway, and a signal ends it.
+//! Puts the process together: what the configuration says becomes a gateway
+//! whose listeners are bound.
 
 use std::collections::{BTreeMap, HashMap};
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::{Request, Response};
-use interlock_policies::{Diagnostics, Mode};
+use interlock_policies::Diagnostics;
 use jiff::SignedDuration;
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
 
@@ -26,20 +22,18 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::service::ServiceConfig;
 use crate::config::{Config, StoreConfig};
 use crate::crash::{CRASH_VARIABLE, CrashAt, UnknownPoint};
+use crate::detached::Detached;
 use crate::edge::EdgeRules;
-use crate::edge::host::HostRules;
 use crate::gateway::{Gateway, Limits, Service};
 use crate::grant::Mint;
-use crate::ops::{self, Feed, Ops};
-use crate::pipeline;
+use crate::ops::{Feed, Ops};
+use crate::plans::SystemRandomness;
 use crate::plans::memory::PlanMemory;
-use crate::plans::{SystemRandomness, settle};
-use crate::policy::{self, Policies};
-use crate::problem::{Kind, Problem};
-use crate::registry::{Follower, Registry, follow, load};
-use crate::reply::{self, Reply};
-use crate::rotation::{self, Keyrings};
-use crate::server::{self, Peer, RequestBody, ResponseBody, ServerLimits, Setup};
+use crate::policy::Policies;
+use crate::registry::{Registry, load};
+use crate::rotation;
+use crate::serve::{Running, SNAPSHOT};
+use crate::server::ServerLimits;
 use crate::stop::StopLane;
 use crate::store::{EmbeddedConfig, RedisConfig, Store, StoreError};
 use crate::telemetry::Metrics;
@@ -47,9 +41,6 @@ use crate::upstream::{Endpoint, EndpointError, Timeouts, UpstreamLimits, Upstrea
 
 /// After how long without a heartbeat a service's motion is refused.
 const STALE_AFTER: SignedDuration = SignedDuration::from_secs(10);
-/// How often this instance tells the others which bundle it decides by.
-const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
-
 /// Why the gateway does not start.
 #[derive(Debug, Error)]
 pub enum StartError {
@@ -92,16 +83,6 @@ pub enum StartError {
         /// What the system said.
         cause: std::io::Error,
     },
-}
-
-/// A gateway whose listeners are bound.
-pub struct Running {
-    gateway: Arc<Gateway>,
-    ops: Arc<Ops>,
-    rings: Keyrings,
-    public: TcpListener,
-    private: TcpListener,
-    limits: ServerLimits,
 }
 
 /// Builds the gateway and binds its listeners. Nothing is served yet.
@@ -148,18 +129,19 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         store,
         memory: PlanMemory::default(),
         services: services(&config.services),
-        stop: StopLane {
+        stop: Arc::new(StopLane {
             upstreams: Arc::clone(&upstreams),
             mint: Arc::clone(&mint),
             audit: Arc::clone(&audit),
             timeouts: Arc::clone(&timeouts),
             crash,
             clock: Arc::clone(&clock),
-        },
+        }),
         timeouts,
         upstreams,
         mint,
         audit,
+        detached: Detached::default(),
         admission: Admission::new(config.limits.max_concurrent as usize),
         limits: limits(config),
         crash,
@@ -184,147 +166,6 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
             ..ServerLimits::default()
         },
     })
-}
-
-impl Running {
-    /// Where the public listener is bound.
-    ///
-    /// # Errors
-    /// The system's, if the socket is gone.
-    pub fn address(&self) -> std::io::Result<SocketAddr> {
-        self.public.local_addr()
-    }
-
-    /// Where the operations listener is bound.
-    ///
-    /// # Errors
-    /// The system's, if the socket is gone.
-    pub fn ops_address(&self) -> std::io::Result<SocketAddr> {
-        self.private.local_addr()
-    }
-
-    /// Serves until `shutdown`, then finishes what is in flight and closes the
-    /// records.
-    pub async fn serve(self, config: &Config, shutdown: impl Future<Output = ()>) {
-        let gateway = self.gateway;
-        let tasks = background(&gateway, self.rings, config);
-        let (stop, stopped) = watch::channel(());
-        let public = server::serve(
-            self.public,
-            setup("public", self.limits.clone()),
-            Arc::new(public_handler(Arc::clone(&gateway))),
-            ended(stopped.clone()),
-        );
-        let private = server::serve(
-            self.private,
-            setup("ops", self.limits),
-            Arc::new(ops_handler(self.ops)),
-            ended(stopped),
-        );
-        let signal = async {
-            shutdown.await;
-            info!("shutting down");
-            drop(stop);
-        };
-        tokio::join!(public, private, signal);
-        for task in tasks {
-            task.abort();
-        }
-        match gateway.audit.close().await {
-            Ok(head) => info!(
-                audit.seq = head.seq,
-                audit.hash = head.hash,
-                "records closed"
-            ),
-            Err(cause) => warn!(%cause, "the records were not closed cleanly"),
-        }
-    }
-}
-
-fn background(
-    gateway: &Arc<Gateway>,
-    rings: Keyrings,
-    config: &Config,
-) -> Vec<tokio::task::JoinHandle<()>> {
-    let clock = Arc::clone(&gateway.clock);
-    let authn = Arc::clone(&gateway.authn);
-    let follower = Follower::new(
-        Arc::clone(&gateway.registry),
-        Arc::clone(&gateway.store.registry),
-        config.state.join(SNAPSHOT),
-    );
-    vec![
-        tokio::spawn(policy::watch(
-            Arc::clone(&gateway.policies),
-            Arc::clone(&clock),
-            config.policies.poll,
-        )),
-        tokio::spawn(async move { authn.keep_fresh(&*clock).await }),
-        tokio::spawn(follow(follower)),
-        tokio::spawn(settle::keep_settling(Arc::clone(gateway))),
-        tokio::spawn(announce(Arc::clone(gateway))),
-        tokio::spawn(rotation::watch(rings, config.services.clone())),
-    ]
-}
-
-/// The registry snapshot in the state folder.
-const SNAPSHOT: &str = "registry.json";
-
-async fn announce(gateway: Arc<Gateway>) {
-    let mut ticks = tokio::time::interval(ANNOUNCE_EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        let active = gateway.policies.active();
-        // A store that is gone is told of by the follower.
-        let _ = gateway
-            .store
-            .registry
-            .announce(&gateway.instance, active.bundle.hash(), gateway.clock.now())
-            .await;
-    }
-}
-
-fn public_handler(
-    gateway: Arc<Gateway>,
-) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
-    move |request, peer| {
-        let gateway = Arc::clone(&gateway);
-        Box::pin(async move { boxed(pipeline::handle(gateway, request, peer).await) })
-    }
-}
-
-fn ops_handler(
-    ops: Arc<Ops>,
-) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
-    move |request, _| {
-        let ops = Arc::clone(&ops);
-        Box::pin(async move { boxed(ops::handle(ops, request).await) })
-    }
-}
-
-type BoxFuture = std::pin::Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
-
-fn boxed(reply: Reply) -> Response<ResponseBody> {
-    reply.map(ResponseBody::new)
-}
-
-fn setup(name: &'static str, limits: ServerLimits) -> Setup {
-    Setup {
-        name,
-        limits,
-        panicked: || {
-            boxed(reply::problem(
-                &Problem::new(Kind::Internal, "the request could not be finished")
-                    .effect(crate::effect::Effect::Maybe),
-            ))
-        },
-    }
-}
-
-async fn ended(mut stopped: watch::Receiver<()>) {
-    // An error says that the sender is gone: that is the signal.
-    let _ = stopped.changed().await;
 }
 
 fn make(folder: &Path) -> Result<(), StartError> {
@@ -391,13 +232,7 @@ fn edge_rules(config: &Config, public: &TcpListener) -> Result<EdgeRules, StartE
         .local_addr()
         .map_err(|cause| StartError::Bind { address, cause })?
         .port();
-    let hosts = match config.auth.mode {
-        Mode::Open => HostRules::Open { port },
-        Mode::Enforced => HostRules::Enforced {
-            hosts: config.listen.hosts.clone(),
-        },
-    };
-    Ok(EdgeRules { hosts })
+    Ok(EdgeRules::new(config.auth.mode, &config.listen, port))
 }
 
 fn upstreams(config: &Config) -> Result<Upstreams, EndpointError> {

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, Method};
 use interlock_surface::Timeout;
 use thiserror::Error;
 
@@ -32,6 +32,7 @@ pub use outcome::{NotSentCause, Outcome, UnknownCause, effect_of};
 
 pub use timeouts::Timeouts;
 
+use crate::grant::Grant;
 use forward::Service;
 
 /// Two lanes to every service, each with its own connections and its own
@@ -106,7 +107,7 @@ pub struct Outbound {
     /// credentials and everything named `Interlock-*` are dropped here again.
     pub headers: HeaderMap,
     /// The grant, set after the strip so that no `Connection` line removes it.
-    pub grant: HeaderValue,
+    pub grant: Grant,
     /// The caller's address, sent as the one `X-Forwarded-For`.
     pub client: Option<IpAddr>,
     /// The body as inspected, or the caller's stream.
@@ -126,7 +127,7 @@ pub struct StopCall {
     /// As in [`Outbound::headers`].
     pub headers: HeaderMap,
     /// As in [`Outbound::grant`].
-    pub grant: HeaderValue,
+    pub grant: Grant,
     /// As in [`Outbound::client`].
     pub client: Option<IpAddr>,
     /// The body as inspected.

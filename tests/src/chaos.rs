@@ -39,11 +39,21 @@ struct Counted {
     target: Mutex<Option<SocketAddr>>,
     accepted: AtomicU64,
     bytes: AtomicU64,
+    /// What passed towards the target, once somebody listens.
+    heard: Mutex<Option<Vec<u8>>>,
 }
 
 impl Counted {
     fn target(&self) -> Option<SocketAddr> {
         *self.target.lock().expect("no holder of this lock panics")
+    }
+
+    fn passed(&self, bytes: &[u8]) {
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::SeqCst);
+        let mut heard = self.heard.lock().expect("no holder of this lock panics");
+        if let Some(heard) = heard.as_mut() {
+            heard.extend_from_slice(bytes);
+        }
     }
 }
 
@@ -105,6 +115,15 @@ impl Chaos {
     pub fn bytes_to_target(&self) -> u64 {
         self.counted.bytes.load(Ordering::SeqCst)
     }
+
+    /// Keeps what passes towards the target from now on, and returns what was
+    /// kept since the last call. Connections are not told apart: who needs
+    /// whole messages makes one call at a time.
+    pub fn listen(&self) -> Vec<u8> {
+        let heard = &self.counted.heard;
+        let mut heard = heard.lock().expect("no holder of this lock panics");
+        heard.replace(Vec::new()).unwrap_or_default()
+    }
 }
 
 async fn relay(listener: TcpListener, line: watch::Receiver<Line>, counted: Arc<Counted>) {
@@ -139,12 +158,7 @@ async fn connection(near: TcpStream, mut line: watch::Receiver<Line>, counted: A
     };
     let (mut near_in, mut near_out) = near.into_split();
     let (mut far_in, mut far_out) = far.into_split();
-    let out = pump(
-        &mut near_in,
-        &mut far_out,
-        line.clone(),
-        Some(&counted.bytes),
-    );
+    let out = pump(&mut near_in, &mut far_out, line.clone(), Some(&*counted));
     let back = pump(&mut far_in, &mut near_out, line.clone(), None);
     let broken = async {
         line.wait_for(|line| matches!(line, Line::Cut | Line::Reset))
@@ -169,7 +183,7 @@ async fn pump(
     from: &mut tokio::net::tcp::OwnedReadHalf,
     to: &mut tokio::net::tcp::OwnedWriteHalf,
     mut line: watch::Receiver<Line>,
-    count: Option<&AtomicU64>,
+    count: Option<&Counted>,
 ) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
@@ -177,7 +191,7 @@ async fn pump(
             return;
         }
         if let Some(count) = count {
-            count.fetch_add(length as u64, Ordering::SeqCst);
+            count.passed(&buffer[..length]);
         }
         if to.write_all(&buffer[..length]).await.is_err() {
             return;

@@ -23,6 +23,8 @@ pub enum Signal {
     Stop,
     /// `SIGCONT`: go on after [`Signal::Stop`].
     Continue,
+    /// `SIGHUP`: read the configuration again.
+    Hangup,
 }
 
 impl Signal {
@@ -32,6 +34,7 @@ impl Signal {
             Signal::Kill => "KILL",
             Signal::Stop => "STOP",
             Signal::Continue => "CONT",
+            Signal::Hangup => "HUP",
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::poll;
-use crate::process::{Process, binary};
+use crate::process::{Process, Signal, binary};
 
 /// The swarm of the tests.
 pub const SWARM: &str = "swarm-1";
@@ -132,11 +132,24 @@ impl Drones {
         self.process = launch(&self.config, &self.folder);
         self.process.listening();
     }
+
+    /// Replaces its keys while it runs.
+    pub fn rotate(&mut self, keys: Vec<String>) {
+        self.config.keys = keys;
+        write(&self.config, &self.folder);
+        self.process.signal(Signal::Hangup);
+    }
+}
+
+/// Writes the configuration file and returns its path.
+fn write(config: &DronesConfig, folder: &Path) -> PathBuf {
+    let file = folder.join("drones.toml");
+    fs::write(&file, config.text()).expect("a file in a folder of ours");
+    file
 }
 
 fn launch(config: &DronesConfig, folder: &Path) -> Process {
-    let file = folder.join("drones.toml");
-    fs::write(&file, config.text()).expect("a file in a folder of ours");
+    let file = write(config, folder);
     let mut command = Command::new(binary("interlock-drones"));
     command
         .args(["serve", "--config"])

@@ -142,7 +142,7 @@ fn the_documented_example_is_the_defaults() {
     };
     assert_eq!(
         (prefix.as_str(), timeout, pool),
-        ("interlock", Duration::from_millis(500), 16)
+        ("interlock", Duration::from_millis(500), 256)
     );
 }
 

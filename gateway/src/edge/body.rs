@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body;
-use interlock_surface::{BodyRule, Candidates, Row, UnknownKind};
+use interlock_surface::{BodyRule, Candidates, Class, Row, UnknownKind};
 use serde_json::{Map, Value};
 
 use super::json::{self, JsonError};
@@ -96,6 +96,11 @@ where
     B: Body<Data = Bytes, Error: Error + 'static>,
 {
     let any = rows.any();
+    // A stop that takes no body does not look at one: whatever came along must
+    // not keep a vehicle moving.
+    if any.body == BodyRule::None && any.class == Class::SafetyWrite {
+        return judge(rows, headers, &Bytes::new());
+    }
     let limit = any.body_limit;
     // Refused before a byte is read, so that a caller who waits for `100
     // Continue` never sends it.

@@ -69,11 +69,13 @@ impl Authority {
 
     /// Whether the host is this machine by name or address.
     pub fn loopback(&self) -> bool {
+        self.host == "localhost" || self.address().is_some_and(|address| address.is_loopback())
+    }
+
+    /// The host, where it is an address and not a name.
+    pub fn address(&self) -> Option<IpAddr> {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
-        self.host == "localhost"
-            || bare
-                .parse::<IpAddr>()
-                .is_ok_and(|address| address.is_loopback())
+        bare.parse().ok()
     }
 }
 
@@ -115,6 +117,9 @@ pub enum HostRules {
         /// it.
         hosts: Vec<Authority>,
     },
+    /// The operations listener: an address, or `localhost`. Any other name
+    /// could be a web page's own, pointed here (DNS rebinding).
+    Operations,
 }
 
 impl HostRules {
@@ -131,6 +136,7 @@ impl HostRules {
         let ours = match self {
             Self::Open { port } => host.loopback() && host.port == written(*port),
             Self::Enforced { hosts } => hosts.contains(host),
+            Self::Operations => host.loopback() || host.address().is_some(),
         };
         if ours {
             Ok(())

@@ -10,12 +10,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::grant::Keyrings;
 use crate::grant::{
-    ApprovalFacts, GRANT_LIFE_SECONDS, GrantError, GrantFacts, Keyring, KeyringError, Mint,
-    body_digest,
+    ApprovalFacts, Crossing, GRANT_LIFE_SECONDS, GrantError, Keyring, KeyringError, Mint, Speaker,
 };
 use crate::identity::Identity;
-use crate::rotation::Keyrings;
 
 const VECTORS: &str = include_str!("../../../docs/grant-vectors.json");
 
@@ -64,23 +63,21 @@ fn mint_vector(vectors: &Value, vector: &Value) -> String {
         )
     });
     let millis = |key: &str| Timestamp::from_millisecond(claims[key].as_i64().unwrap()).unwrap();
-    let digest = body_digest(text(&vector["request"], "body").as_bytes());
-    let facts = GrantFacts {
-        service: text(claims, "aud"),
-        id: id(claims, "jti").unwrap(),
-        issued_at: Timestamp::from_second(claims["iat"].as_i64().unwrap()).unwrap(),
-        caller_kind: text(&claims["caller"], "kind"),
-        caller: &caller,
-        row: text(claims, "row"),
-        action: text(claims, "action"),
-        method: text(claims, "method"),
-        path: text(claims, "path"),
-        body: &digest,
+    let speaker = Speaker {
+        kind: text(&claims["caller"], "kind"),
+        identity: &caller,
+        action: claims["action"].as_str(),
         bundle: text(claims, "bundle"),
         registry: claims["registry"].as_u64().unwrap(),
-        decision: id(claims, "decision").unwrap(),
-        operation: id(claims, "operation"),
+        decision: id(claims, "decision"),
         asked_at: millis("askedAt"),
+    };
+    let crossing = Crossing {
+        row: interlock_surface::row(text(claims, "row")).unwrap(),
+        path_and_query: text(claims, "path"),
+        body: text(&vector["request"], "body").as_bytes(),
+        operation: id(claims, "operation"),
+        now: Timestamp::from_second(claims["iat"].as_i64().unwrap()).unwrap(),
         deadline: millis("deadline"),
         approval: parties.as_ref().map(|(approver, proposer)| ApprovalFacts {
             plan: id(approval, "plan").unwrap(),
@@ -92,8 +89,9 @@ fn mint_vector(vectors: &Value, vector: &Value) -> String {
         }),
     };
     let value = mint(vectors, text(&vector["header"], "kid"))
-        .grant(&facts)
-        .unwrap();
+        .sign(id(claims, "jti").unwrap(), &speaker, &crossing)
+        .unwrap()
+        .into_header();
     assert!(value.is_sensitive());
     value.to_str().unwrap().to_owned()
 }
@@ -161,31 +159,32 @@ fn the_published_token_verifies_with_our_keys_and_no_other_does() {
 #[test]
 fn a_service_without_keys_gets_no_grant() {
     let mint = Mint::new(in_force("mowers", Keyring::parse(&key("m", 32)).unwrap()));
-    let caller = Identity {
-        issuer: "i".to_owned(),
-        subject: "s".to_owned(),
-        actor: None,
-    };
-    let facts = GrantFacts {
-        service: "drones",
-        id: Uuid::nil(),
-        issued_at: Timestamp::UNIX_EPOCH,
-        caller_kind: "Person",
-        caller: &caller,
-        row: "r",
-        action: "a",
-        method: "GET",
-        path: "/",
-        body: "",
-        bundle: "",
-        registry: 0,
-        decision: Uuid::nil(),
+    let settled = mint.settling("gateway-1", "", &settling("drones.internal.settle"));
+    assert!(matches!(settled, Err(GrantError::NoKey(service)) if service == "drones"));
+}
+
+#[test]
+fn only_an_internal_row_is_called_without_a_permit() {
+    let mint = Mint::new(in_force("drones", Keyring::parse(&key("d", 32)).unwrap()));
+    let call = |row| mint.settling("gateway-1", "", &settling(row));
+    assert!(call("drones.internal.settle").is_ok());
+    let refused = call("drones.mission.start");
+    assert!(matches!(
+        refused,
+        Err(GrantError::NotInternal("drones.mission.start"))
+    ));
+}
+
+fn settling(row: &str) -> Crossing<'static> {
+    Crossing {
+        row: interlock_surface::row(row).unwrap(),
+        path_and_query: "/",
+        body: &[],
         operation: None,
-        asked_at: Timestamp::UNIX_EPOCH,
+        now: Timestamp::UNIX_EPOCH,
         deadline: Timestamp::UNIX_EPOCH,
         approval: None,
-    };
-    assert!(matches!(mint.grant(&facts), Err(GrantError::NoKey(service)) if service == "drones"));
+    }
 }
 
 fn in_force(service: &str, ring: Keyring) -> Keyrings {

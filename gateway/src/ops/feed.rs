@@ -5,15 +5,16 @@ use http::{HeaderMap, HeaderName};
 use interlock_surface::{Params, ROWS, ResourceFrom, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::feed_token::{Bound, FeedTokenError, FeedTokens};
+use crate::edge::json;
 use crate::gateway::Gateway;
+use crate::grant::Keyrings;
 use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
 use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
-use crate::rotation::Keyrings;
 use crate::store::object::MAX_REVISION;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
@@ -90,7 +91,7 @@ impl Feed {
                     .registry
                     .delete(&key, &owner, body.revision)
                     .await?;
-                taken(gateway, put, tombstone(key, body.revision))
+                taken(gateway, put, tombstone(key, owner, body.revision))
             }
             _ => {
                 let key = key(&call, &owner)?;
@@ -147,9 +148,13 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
     }
 }
 
+/// Reads a body as strictly as a caller's: a name given twice would be one
+/// thing here and another at the service that signed it.
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
-    serde_json::from_slice(body)
-        .map_err(|cause| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]))
+    let fits =
+        |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
+    let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;
+    serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
 }
 
 fn check_revision(revision: u64) -> Result<(), Problem> {
@@ -173,11 +178,11 @@ fn check_parents(parents: &[String]) -> Result<(), Problem> {
     }
 }
 
-fn tombstone(key: ObjectRef, revision: u64) -> Object {
+fn tombstone(key: ObjectRef, owner: String, revision: u64) -> Object {
     Object {
         kind: key.kind,
         id: key.id,
-        owner: String::new(),
+        owner,
         revision,
         parents: Vec::new(),
         attributes: Map::new(),
@@ -193,7 +198,7 @@ fn taken(gateway: &Gateway, put: Put, object: Object) -> Result<Reply, Problem> 
             gateway.registry.apply(&object);
             Ok(reply::json(
                 200,
-                &json!({ "sequence": seq, "revision": object.revision }),
+                &serde_json::json!({ "sequence": seq, "revision": object.revision }),
             ))
         }
         Put::Stale { current } => Err(Problem::new(
@@ -230,5 +235,8 @@ async fn beat(gateway: &Gateway, owner: &str, body: BeatBody) -> Result<Reply, P
     if let Err(cause) = &stored {
         tracing::debug!(%cause, "a heartbeat was heard by this replica only");
     }
-    Ok(reply::json(200, &json!({ "shared": stored.is_ok() })))
+    Ok(reply::json(
+        200,
+        &serde_json::json!({ "shared": stored.is_ok() }),
+    ))
 }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::grant::Keyrings;
 use crate::grant::{GRANT_ISSUER, body_digest};
-use crate::rotation::Keyrings;
 
 /// A type of its own, so that a grant sent back is not a feed call (RFC 8725
 /// section 3.11).

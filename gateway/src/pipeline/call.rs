@@ -8,7 +8,7 @@ use http::HeaderMap;
 use http::header::IF_MATCH;
 use http::request::Parts;
 use interlock_policies::{ContextFacts, ResourceFacts};
-use interlock_surface::{Candidates, Params, Row};
+use interlock_surface::{Candidates, Class, Params, Row};
 use jiff::Timestamp;
 use tracing::info;
 use uuid::Uuid;
@@ -88,11 +88,15 @@ pub(crate) fn record(
     describe(&mut record, permit.row(), permit.caller());
     describe_decision(&mut record, evidence);
     record.decision = Some(Verdict::Allow);
-    record.resource = Some(Resource {
+    record.resource = Some(described(resource));
+    record
+}
+
+fn described(resource: &ResourceFacts) -> Resource {
+    Resource {
         id: resource.id.clone(),
         kind: resource.kind.as_str().into(),
-    });
-    record
+    }
 }
 
 fn describe(record: &mut Record, row: &'static Row, caller: &Caller) {
@@ -115,16 +119,21 @@ fn describe_decision(record: &mut Record, evidence: &Evidence) {
 ///
 /// # Errors
 /// 400 when the header is there and names no digest.
-pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<PlanDigest>, Problem> {
-    let Some(value) = headers.get(IF_MATCH) else {
+pub(super) fn if_match(class: Class, headers: &HeaderMap) -> Result<Option<PlanDigest>, Problem> {
+    if class != Class::Approval {
         return Ok(None);
+    }
+    let mut lines = headers.get_all(IF_MATCH).iter();
+    let named = match (lines.next(), lines.next()) {
+        (None, _) => return Ok(None),
+        (Some(line), None) => line.to_str().ok(),
+        (Some(_), Some(_)) => None,
     };
-    let text = value.to_str().unwrap_or_default().trim_matches('"');
-    match PlanDigest::parse(text) {
+    match named.and_then(|text| PlanDigest::parse(text.trim_matches('"'))) {
         Some(digest) => Ok(Some(digest)),
         None => Err(Problem::new(
             Kind::InvalidHeader,
-            "`If-Match` must hold the plan's digest, 64 hexadecimal characters",
+            "`If-Match` must hold the plan's digest once, 64 hexadecimal characters",
         )),
     }
 }
@@ -138,8 +147,10 @@ pub(super) struct Trail {
     target: String,
     row: Option<&'static Row>,
     caller: Option<Arc<Caller>>,
+    resource: Option<Resource>,
     evidence: Option<Evidence>,
     verdict: Option<Verdict>,
+    unclean: bool,
 }
 
 impl Trail {
@@ -150,9 +161,21 @@ impl Trail {
             target: parts.uri.path().to_owned(),
             row: None,
             caller: None,
+            resource: None,
             evidence: None,
             verdict: None,
+            unclean: false,
         }
+    }
+
+    /// The request has no canonical form.
+    pub(super) fn unclean(&mut self) {
+        self.unclean = true;
+    }
+
+    /// Whether it had none: then nobody can say what follows on its connection.
+    pub(super) fn is_unclean(&self) -> bool {
+        self.unclean
     }
 
     pub(super) fn rows(&mut self, rows: Candidates) {
@@ -167,6 +190,10 @@ impl Trail {
 
     pub(super) fn caller(&mut self, caller: &Arc<Caller>) {
         self.caller = Some(Arc::clone(caller));
+    }
+
+    pub(super) fn resource(&mut self, resource: &ResourceFacts) {
+        self.resource = Some(described(resource));
     }
 
     pub(super) fn permitted(&mut self, permit: &Permit) {
@@ -195,6 +222,7 @@ impl Trail {
             kind: caller.kind.as_str().into(),
             identity: Arc::new(caller.identity.clone()),
         });
+        record.resource.clone_from(&self.resource);
         if let Some(evidence) = &self.evidence {
             describe_decision(&mut record, evidence);
         }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method};
-use interlock_surface::{Class, Params, Row, Timeout};
+use interlock_surface::{Params, Row, Timeout};
 use jiff::{SignedDuration, Timestamp};
 use std::net::SocketAddr;
 use uuid::Uuid;
@@ -11,8 +11,7 @@ use uuid::Uuid;
 use crate::authorize::Permit;
 use crate::edge::query::Query;
 use crate::gateway::Gateway;
-use crate::grant::{ApprovalFacts, GRANT_ISSUER, GrantFacts, Mint, body_digest};
-use crate::identity::Identity;
+use crate::grant::{ApprovalFacts, Crossing, Mint};
 use crate::problem::{Kind, Problem};
 use crate::upstream::{Lane, Outbound, OutboundBody, Outcome};
 
@@ -26,7 +25,6 @@ pub(crate) struct Forward<'a> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) operation: Option<Uuid>,
-    pub(crate) asked_at: Timestamp,
     pub(crate) approval: Option<ApprovalFacts<'a>>,
     pub(crate) peer: SocketAddr,
     pub(crate) now: Timestamp,
@@ -58,28 +56,22 @@ fn outbound(
     call: Forward<'_>,
     timeout: &Timeout,
 ) -> Result<Outbound, Problem> {
+    if !covers(permit.row(), call.row) {
+        return Err(unbuilt(&"the permit is for another row"));
+    }
     let path_and_query = path_and_query(call.row, call.params, call.query)?;
-    let evidence = permit.evidence();
-    let caller = permit.caller();
-    let grant = mint.grant(&GrantFacts {
-        service: call.row.service,
-        id: Uuid::new_v4(),
-        issued_at: call.now,
-        caller_kind: caller.kind.as_str(),
-        caller: &caller.identity,
-        row: call.row.name,
-        action: permit.row().action.unwrap_or(call.row.name),
-        method: call.row.method.as_str(),
-        path: path_and_query.as_str(),
-        body: &body_digest(&call.body),
-        bundle: &evidence.bundle,
-        registry: evidence.registry,
-        decision: evidence.decision,
-        operation: call.operation,
-        asked_at: call.asked_at,
-        deadline: deadline(call.now, timeout),
-        approval: call.approval,
-    })?;
+    let grant = mint.permitted(
+        permit,
+        &Crossing {
+            row: call.row,
+            path_and_query: path_and_query.as_str(),
+            body: &call.body,
+            operation: call.operation,
+            now: call.now,
+            deadline: deadline(call.now, timeout),
+            approval: call.approval,
+        },
+    )?;
     let mut headers = call.headers;
     if !call.body.is_empty() {
         headers.insert(
@@ -96,6 +88,12 @@ fn outbound(
         body: OutboundBody::whole(call.body),
         stream: call.row.stream,
     })
+}
+
+/// A permit covers its own row, and the row that it previews or becomes.
+fn covers(permitted: &Row, called: &Row) -> bool {
+    let named = [permitted.preview, permitted.becomes];
+    permitted == called || named.contains(&Some(called.name))
 }
 
 /// When the gateway stops waiting.
@@ -140,38 +138,24 @@ pub(crate) async fn settle(
     row: &'static Row,
     params: &Params,
 ) -> Result<Outcome, Problem> {
-    if row.class != Class::Internal {
-        return Err(Problem::new(Kind::Internal, "only internal rows settle"));
-    }
     let now = gateway.clock.now();
     let timeout = gateway.timeouts.of(row.timeout);
     let path_and_query = path_and_query(row, params, &Query::default())?;
-    let settler = Identity {
-        issuer: GRANT_ISSUER.to_owned(),
-        subject: gateway.instance.clone(),
-        actor: None,
-    };
-    let grant = gateway.mint.grant(&GrantFacts {
-        service: row.service,
-        id: Uuid::new_v4(),
-        issued_at: now,
-        caller_kind: "Service",
-        caller: &settler,
-        row: row.name,
-        action: row.name,
-        method: row.method.as_str(),
-        path: path_and_query.as_str(),
-        body: &body_digest(&[]),
-        bundle: gateway.policies.active().bundle.hash(),
-        registry: gateway.registry.generation(),
-        decision: Uuid::now_v7(),
-        operation: params
-            .get("operation")
-            .and_then(|id| Uuid::try_parse(id).ok()),
-        asked_at: now,
-        deadline: deadline(now, timeout),
-        approval: None,
-    })?;
+    let grant = gateway.mint.settling(
+        &gateway.instance,
+        gateway.policies.active().bundle.hash(),
+        &Crossing {
+            row,
+            path_and_query: path_and_query.as_str(),
+            body: &[],
+            operation: params
+                .get("operation")
+                .and_then(|id| Uuid::try_parse(id).ok()),
+            now,
+            deadline: deadline(now, timeout),
+            approval: None,
+        },
+    )?;
     let outbound = Outbound {
         method: method(row),
         path_and_query,

@@ -72,8 +72,10 @@ pub(crate) struct Names {
 }
 
 pub(super) async fn serve(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
-    let gateway = Arc::clone(gateway);
-    let work = tokio::spawn(async move { claimed(&gateway, call).await });
+    let shared = Arc::clone(gateway);
+    let work = gateway
+        .detached
+        .run(async move { claimed(&shared, call).await });
     match work.await {
         Ok(answer) => answer,
         Err(cause) => {
@@ -94,28 +96,37 @@ async fn claimed(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
         },
     };
     let Some(held) = hold(gateway, &call, names).await? else {
-        return Ok(work(gateway, call, names).await.reply);
+        return work(gateway, call, names).await.map(|ended| ended.reply);
     };
     let held = match held {
         Hold::Given(reply) => return Ok(reply),
         Hold::Held(held) => held,
     };
-    let ended = work(gateway, call, names).await;
-    held.end(gateway, ended.fate).await;
+    // What was refused after the decision is refused like everything before
+    // it: by its caller, who records it.
+    let (fate, answer) = match work(gateway, call, names).await {
+        Ok(ended) => (ended.fate, Ok(ended.reply)),
+        Err(problem) => (Fate::Released, Err(problem)),
+    };
+    held.end(gateway, fate).await;
     gateway.crash.reached(CrashPoint::AfterKey);
-    Ok(ended.reply)
+    answer
 }
 
-fn work(gateway: &Arc<Gateway>, call: Call, names: Names) -> impl Future<Output = Ended> + Send {
+/// An error is a refusal: nothing was sent.
+fn work(
+    gateway: &Arc<Gateway>,
+    call: Call,
+    names: Names,
+) -> impl Future<Output = Result<Ended, Problem>> + Send {
     let gateway = Arc::clone(gateway);
     async move {
-        let done = match call.permit.row().class {
+        match call.permit.row().class {
             Class::Plan => handlers::propose(&gateway, call, names).await,
             Class::Approval => handlers::decide(&gateway, call, names).await,
             Class::GatedWrite => handlers::dispatch(&gateway, call, names).await,
             _ => conclude::write(&gateway, call, names).await,
-        };
-        done.unwrap_or_else(|problem| Ended::refused(&problem))
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{Keyrings, keyrings, look};
+use super::{keyrings, look};
 use crate::config::service::{KeySource, ServiceConfig};
 use crate::grant::Keyring;
+use crate::grant::Keyrings;
 
 const OLD: &str = "old:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const NEW: &str = "new:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE";

@@ -8,6 +8,8 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Version};
 
+use crate::grant::Grant;
+
 /// The header the grant travels in.
 pub(super) const GRANT: HeaderName = HeaderName::from_static("interlock-grant");
 
@@ -20,7 +22,7 @@ const HERE: &str = "1.1 interlock";
 pub(super) fn prepare_request(
     headers: &mut HeaderMap,
     authority: &HeaderValue,
-    grant: HeaderValue,
+    grant: Grant,
     client: Option<IpAddr>,
 ) {
     let via = joined_via(headers);
@@ -30,7 +32,7 @@ pub(super) fn prepare_request(
     if let Some(value) = client.and_then(|ip| HeaderValue::from_str(&ip.to_string()).ok()) {
         headers.insert(FORWARDED_FOR, value);
     }
-    headers.insert(GRANT, grant);
+    headers.insert(GRANT, grant.into_header());
 }
 
 /// Drops what belongs to the connection to the service.

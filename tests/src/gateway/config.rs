@@ -55,6 +55,8 @@ pub struct GatewayConfig {
     pub state: PathBuf,
     /// The log filter.
     pub log: String,
+    /// Lines added to the issuer's table.
+    pub issuer: String,
     /// Lines added at the end of the file.
     pub extra: String,
     /// Variables of its environment.
@@ -76,6 +78,7 @@ impl GatewayConfig {
             bundle: repository::root().join("policies/bundle"),
             state,
             log: "trace".to_owned(),
+            issuer: String::new(),
             extra: String::new(),
             environment: Vec::new(),
         }
@@ -102,7 +105,9 @@ impl GatewayConfig {
 issuer = "{issuer}"
 audience = "{AUDIENCE}"
 agents = ["{AGENT_CLIENT}"]
-services = ["{SERVICE_CLIENT}"]"#
+services = ["{SERVICE_CLIENT}"]
+{}"#,
+                    self.issuer
                 ),
             ),
         };
@@ -154,7 +159,15 @@ key_file = {keys:?}
         for folder in ["audit", "kept"] {
             fs::create_dir_all(self.state.join(folder)).expect("a folder of ours");
         }
-        fs::write(self.key_file(), self.keys.join("\n")).expect("a folder of ours");
+        self.write_keys();
+    }
+
+    /// Writes the key file anew.
+    pub(super) fn write_keys(&self) {
+        let file = self.key_file();
+        let fresh = file.with_extension("new");
+        fs::write(&fresh, self.keys.join(",")).expect("a folder of ours");
+        fs::rename(&fresh, &file).expect("a folder of ours");
     }
 
     fn key_file(&self) -> PathBuf {

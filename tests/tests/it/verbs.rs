@@ -212,3 +212,33 @@ fn every_row_is_served_at_one_place_at_least() {
         .collect();
     assert_eq!(lost, Vec::<&str>::new());
 }
+
+/// A header that some servers take for the verb is none here.
+#[tokio::test]
+async fn the_verb_is_the_one_of_the_request_line() {
+    let system = System::start(Plan::OPEN).await;
+    let http = system.gateway().http();
+    for header in [
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+    ] {
+        let get = http
+            .get("/api/swarm/land")
+            .header(header, "POST")
+            .send()
+            .await;
+        assert_eq!(get.status, 405, "{header}");
+        let post = http
+            .post("/api/swarm/state")
+            .header(header, "GET")
+            .send()
+            .await;
+        assert_eq!(post.status, 405, "{header}");
+    }
+    assert_eq!(
+        system.sim.counters(),
+        Default::default(),
+        "nothing reached the swarm"
+    );
+}

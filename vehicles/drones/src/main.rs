@@ -22,7 +22,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, ParseError};
 use uuid::Uuid;
 
 /// How long the start waits to hear whether another service has the swarm.
@@ -53,6 +53,10 @@ enum Command {
 enum Failure {
     #[error("cannot read `{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    #[error(
+        "`INTERLOCK_LOG` is `{filter}`, which is no log filter: {source}; write it like `info`"
+    )]
+    LogFilter { filter: String, source: ParseError },
     #[error("configuration:\n{0}")]
     Config(#[from] ConfigError),
     #[error(transparent)]
@@ -73,7 +77,7 @@ impl Failure {
     /// The codes of BSD's sysexits.h, where one fits.
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Unreadable { .. } | Self::Config(_) => 64,
+            Self::Unreadable { .. } | Self::LogFilter { .. } | Self::Config(_) => 64,
             Self::SwarmTaken(_) | Self::Database(DatabaseError::InUse { .. }) => 69,
             Self::Router(_) => 70,
             Self::Database(_) | Self::Listen { .. } | Self::Io(_) | Self::Sim(_) => 71,
@@ -83,24 +87,7 @@ impl Failure {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let result = runtime.map_err(Failure::from).and_then(|runtime| {
-        runtime.block_on(async {
-            match arguments.command {
-                Command::Serve { config } => serve(&config).await,
-                Command::Sim(arguments) => Ok(sim::run(arguments).await?),
-            }
-        })
-    });
-    match result {
+    match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // What a person sees first, whatever happens to the log.
@@ -108,6 +95,32 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    init_logging()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        match arguments.command {
+            Command::Serve { config } => serve(&config).await,
+            Command::Sim(arguments) => Ok(sim::run(arguments).await?),
+        }
+    })
+}
+
+/// JSON lines on standard error, as much as `INTERLOCK_LOG` says, like the gateway's.
+fn init_logging() -> Result<(), Failure> {
+    let filter = std::env::var("INTERLOCK_LOG").unwrap_or_else(|_| "info".to_owned());
+    let chosen =
+        EnvFilter::try_new(&filter).map_err(|source| Failure::LogFilter { filter, source })?;
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(chosen)
+        .with_writer(io::stderr)
+        .init();
+    Ok(())
 }
 
 fn read_config(path: &Path) -> Result<Config, Failure> {

@@ -41,8 +41,8 @@ pub struct Guard {
     service: &'static str,
     keys: Keys,
     clock: Arc<dyn Clock>,
-    /// Grants from before this second may have been used in an earlier life of this process.
-    start_second: i64,
+    /// Grants from before this may have been used in an earlier life of this process.
+    start: Timestamp,
     replay: Mutex<ReplayMemory>,
 }
 
@@ -59,12 +59,12 @@ impl Guard {
         clock: Arc<dyn Clock>,
         capacity: usize,
     ) -> Self {
-        let start_second = clock.now().as_second();
+        let start = clock.now();
         Self {
             service,
             keys,
             clock,
-            start_second,
+            start,
             replay: Mutex::new(ReplayMemory::new(capacity)),
         }
     }
@@ -92,7 +92,7 @@ impl Guard {
         let deadline = milliseconds(claims.deadline)?;
         require_claims_of(row.class, &claims)?;
         if row.class != Class::SafetyWrite {
-            self.check_times(row.class, &claims)?;
+            self.check_times(row.class, &claims, asked_at)?;
         }
         Ok(Verified {
             row,
@@ -175,7 +175,12 @@ impl Guard {
         }
     }
 
-    fn check_times(&self, class: Class, claims: &Claims) -> Result<(), Refusal> {
+    fn check_times(
+        &self,
+        class: Class,
+        claims: &Claims,
+        asked_at: Timestamp,
+    ) -> Result<(), Refusal> {
         let now = self.clock.now().as_second();
         if claims.exp.saturating_add(LEEWAY_SECONDS) < now {
             return Err(Refusal::Expired);
@@ -188,7 +193,11 @@ impl Guard {
         if !(0..=MAX_LIFE_SECONDS).contains(&life) {
             return Err(Refusal::Life);
         }
-        if is_spent_by_use(class) && claims.iat < self.start_second {
+        // `iat` alone leaves the rest of its second open: a grant used in the last moment of one
+        // life would hold in the first of the next. It is never signed before it was asked for.
+        let begun = claims.iat >= self.start.as_second()
+            && asked_at.as_millisecond() >= self.start.as_millisecond();
+        if is_spent_by_use(class) && !begun {
             return Err(Refusal::BeforeStart);
         }
         Ok(())

@@ -46,6 +46,7 @@ async fn check(path: &str, headers: &HeaderMap, body: &[u8], expected: BodyError
 
 const ABORT: &str = "/api/missions/0b5b1f8e-3f6a-4a55-9f0e-2f3f3a1d6c11/abort";
 const LAND: &str = "/api/swarm/land";
+const APPROVE: &str = "/api/mission-plans/0197f3a0-0000-7000-8000-000000000001/approve";
 
 #[tokio::test]
 async fn the_bytes_forwarded_are_the_canonical_ones() {
@@ -69,8 +70,16 @@ async fn a_body_may_be_absent_where_the_row_says_so() {
         assert!(asked.bytes().is_empty());
     }
     check(MISSION, &json(), b"", BodyError::Missing).await;
-    check(LAND, &json(), b"{}", BodyError::Unwanted).await;
-    check(LAND, &HeaderMap::new(), b" ", BodyError::Unwanted).await;
+    check(APPROVE, &json(), b"{}", BodyError::Unwanted).await;
+    check(APPROVE, &HeaderMap::new(), b" ", BodyError::Unwanted).await;
+}
+
+#[tokio::test]
+async fn a_stop_without_a_body_looks_at_none() {
+    for body in [&b"{}"[..], b"{\"a\":1,\"a\":2", &[b'x'; 100_000]] {
+        let asked = ask(LAND, &HeaderMap::new(), body).await.unwrap();
+        assert!(asked.body().is_none() && asked.bytes().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -105,3 +105,18 @@ fn enforced_mode_answers_for_what_is_configured() {
         assert!(!admitted(&rules, host), "{host}");
     }
 }
+
+#[test]
+fn operations_are_addressed_by_address() {
+    for host in [
+        "127.0.0.1:8081",
+        "localhost:8081",
+        "10.1.2.3:8081",
+        "[::1]:8081",
+    ] {
+        assert!(admitted(&HostRules::Operations, host), "{host}");
+    }
+    for host in ["evil.example:8081", "localhost.evil.example"] {
+        assert!(!admitted(&HostRules::Operations, host), "{host}");
+    }
+}

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, Method};
 use interlock_surface::Timeout;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::grant::Grant;
 use crate::upstream::{
     Endpoint, Lane, Outbound, OutboundBody, Outcome, StopCall, UnknownCause, UpstreamLimits,
     Upstreams,
@@ -153,7 +154,7 @@ pub(super) fn get() -> Outbound {
         method: Method::GET,
         path_and_query: PathAndQuery::from_static("/api/swarm/state"),
         headers: HeaderMap::new(),
-        grant: HeaderValue::from_static("grant"),
+        grant: Grant::of("grant"),
         client: None,
         body: OutboundBody::whole(Bytes::new()),
         stream: false,
@@ -174,7 +175,7 @@ pub(super) fn stop() -> StopCall {
         method: Method::POST,
         path_and_query: PathAndQuery::from_static("/api/swarm/land"),
         headers: HeaderMap::new(),
-        grant: HeaderValue::from_static("grant"),
+        grant: Grant::of("grant"),
         client: None,
         body: Bytes::new(),
     }

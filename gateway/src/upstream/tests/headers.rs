@@ -6,6 +6,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::grant::Grant;
 use crate::upstream::headers::{prepare_request, prepare_response};
 
 fn map(lines: &[(&str, &str)]) -> HeaderMap {
@@ -34,7 +35,7 @@ fn prepared(sent: &[(&str, &str)]) -> Vec<String> {
     prepare_request(
         &mut headers,
         &HeaderValue::from_static("127.0.0.1:9001"),
-        HeaderValue::from_static("grant"),
+        Grant::of("grant"),
         Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
     );
     lines(&headers)
@@ -175,7 +176,7 @@ proptest! {
         prepare_request(
             &mut headers,
             &HeaderValue::from_static("h:1"),
-            HeaderValue::from_static("grant"),
+            Grant::of("grant"),
             None,
         );
         prop_assert_eq!(headers.get_all("interlock-grant").iter().count(), 1);

@@ -1,10 +1,11 @@
 //! What a call needs before it can be made: a plan, its code, a mission.
 
 use interlock_surface::{Class, Row};
-use interlock_tests::http::{Answer, Call};
+use interlock_tests::http::Call;
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
 use interlock_tests::system::System;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -47,11 +48,10 @@ pub(crate) async fn set(system: &System, row: &'static Row) -> Ask {
     match row.name {
         "gateway.health" | "gateway.alive" | "drones.swarm.state" | "drones.swarm.land"
         | "drones.plan.list" => with(path(), None),
-        "drones.mission.start" => {
+        "drones.mission.start" | "drones.plan.propose" => {
             ground(system).await;
             with(path(), Some(route()))
         }
-        "drones.plan.propose" => with(path(), Some(route())),
         "drones.mission.get" | "drones.mission.abort" => {
             with(path().replace("{mission}", &mission(system).await), None)
         }
@@ -59,7 +59,6 @@ pub(crate) async fn set(system: &System, row: &'static Row) -> Ask {
             with(path().replace("{plan}", &pending(system).await), None)
         }
         "drones.plan.dispatch" => {
-            ground(system).await;
             let (plan, code) = approved(system).await;
             with(
                 path().replace("{plan}", &plan),
@@ -77,6 +76,7 @@ pub(crate) async fn pending(system: &System) -> String {
 
 /// A plan of `persona` that waits for a person.
 pub(crate) async fn propose(system: &System, persona: Persona) -> String {
+    ground(system).await;
     let plan = system.post(persona, "/api/mission-plans", &route()).await;
     let plan = plan.expect(201).json();
     assert_eq!(plan["status"], "PendingApproval", "{plan}");
@@ -101,25 +101,44 @@ pub(crate) async fn mission(system: &System) -> String {
     text(&started.expect(201).json()["id"])
 }
 
-/// Lands everything that ever flew, and waits until it stands.
+/// Ends what flies and brings the drones home to their pads, from where every
+/// plan here starts.
+///
+/// Looks at reports that came after this was asked: an older one may not know
+/// of a flight that has just begun.
 pub(crate) async fn ground(system: &System) {
     if system.sim.counters().flights == 0 {
         return;
     }
-    let land = system.call(Persona::Viewer, "POST", "/api/swarm/land");
-    land.send().await.expect(202);
-    poll::until_async("the swarm stands", async || {
-        let state = state(system).await;
+    let asked = Timestamp::now();
+    poll::until_async("the drones are home", async || {
+        let state = system.get(Persona::Viewer, "/api/swarm/state").await;
+        let state = state.expect(200).json();
+        if reported(&state) <= asked {
+            return None;
+        }
+        if let Some(mission) = state["activeMissionId"].as_str() {
+            let path = format!("/api/missions/{mission}/abort");
+            let home = json!({ "action": "rtl" });
+            // 409 when it has ended meanwhile.
+            let answer = system.post(Persona::Viewer, &path, &home).await;
+            assert!(matches!(answer.status, 200 | 409), "{}", answer.text());
+            return None;
+        }
         let drones = state["drones"].as_array().expect("a list of drones");
-        let stand = drones.iter().all(|drone| drone["armed"] == false);
-        (stand && state["activeMissionId"].is_null()).then_some(())
+        drones
+            .iter()
+            .all(|drone| drone["armed"] == false)
+            .then_some(())
     })
     .await;
 }
 
-async fn state(system: &System) -> Value {
-    let answer: Answer = system.get(Persona::Viewer, "/api/swarm/state").await;
-    answer.expect(200).json()
+/// When the state that the service shows was reported to it.
+fn reported(state: &Value) -> Timestamp {
+    let shown: Timestamp = text(&state["timestampUtc"]).parse().expect("a time");
+    let age = state["lastStateAgeSeconds"].as_f64().expect("an age");
+    shown - SignedDuration::from_secs_f64(age)
 }
 
 fn text(value: &Value) -> String {

@@ -1,5 +1,7 @@
 //! What can be wrong with a request itself.
 
+use std::net::SocketAddr;
+
 use http::HeaderMap;
 use interlock_gateway::problem::Kind;
 use interlock_tests::http::Answer;
@@ -46,7 +48,10 @@ fn answer(raw: Raw) -> Answer {
 /// Sends `head`, in which `HOST` stands for the gateway's address, and an empty
 /// line after it.
 fn wire(system: &System, head: &str) -> Answer {
-    let address = system.gateway().address();
+    wire_to(system.gateway().address(), head)
+}
+
+fn wire_to(address: SocketAddr, head: &str) -> Answer {
     let mut wire = Wire::connect(address);
     let head = head.replace("HOST", &format!("Host: {address}"));
     wire.send(format!("{head}\r\n\r\n"));
@@ -95,6 +100,9 @@ async fn of_the_request_are_seen() {
         &system,
         &format!("POST {MISSIONS} HTTP/1.1\r\nHOST\r\n{json}"),
     );
+    seen.note(Kind::RequestTimeout, "none", &slow);
+    let beat = format!("POST /registry/heartbeat HTTP/1.1\r\nHOST\r\n{json}");
+    let slow = wire_to(system.gateway().ops_address(), &beat);
     seen.note(Kind::RequestTimeout, "none", &slow);
     let large = vec![b' '; 65_537];
     let large = start().body("application/json", large).send().await;
