@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use interlock_policies::Mode;
-use interlock_surface::Row;
+use interlock_surface::{ROWS, ResourceFrom, Row};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -103,7 +103,7 @@ pub(crate) async fn readiness(gateway: &Arc<Gateway>) -> (bool, Value) {
     let heard = gateway
         .services
         .keys()
-        .all(|name| gateway.heard_of(name, now).is_ok());
+        .all(|name| gateway.heard_of(name, now).is_ok() && registered(gateway, name));
     let keyed = keys.iter().all(|set| set.keys > 0);
     let recording = !gateway.audit.is_failing();
     let ready = store.is_ok() && heard && keyed && recording;
@@ -141,7 +141,25 @@ fn service(gateway: &Gateway, name: &str, now: Timestamp) -> Value {
     let age = gateway.registry.age(name, now);
     json!({
         "heard": gateway.heard_of(name, now).is_ok(),
+        "registered": registered(gateway, name),
         "ageSeconds": age.map(|age| age.as_secs_f64()),
+    })
+}
+
+/// Whether the object is known that the service's rows are about: until then
+/// it is there for nobody, whatever the service says of its health.
+fn registered(gateway: &Gateway, name: &str) -> bool {
+    let Some(service) = gateway.services.get(name) else {
+        return false;
+    };
+    let mut about = ROWS.iter().filter(|row| {
+        row.service == name && row.action.is_some() && row.resource_from == ResourceFrom::Service
+    });
+    about.all(|row| {
+        let scopes = gateway
+            .registry
+            .scopes_of(row.resource.as_str(), &service.object);
+        scopes.is_some()
     })
 }
 
