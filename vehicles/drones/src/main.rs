@@ -53,7 +53,9 @@ enum Command {
 enum Failure {
     #[error("cannot read `{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("`INTERLOCK_LOG` is `{filter}`, which is no log filter: {source}; write it like `info`")]
+    #[error(
+        "`INTERLOCK_LOG` is `{filter}`, which is no log filter: {source}; write it like `info`"
+    )]
     LogFilter { filter: String, source: ParseError },
     #[error("configuration:\n{0}")]
     Config(#[from] ConfigError),
