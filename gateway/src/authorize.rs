@@ -131,7 +131,10 @@ impl Authorizer {
             registry: question.registry,
             reasons: Vec::new(),
         };
-        let mut decision = self.decide(bundle, question);
+        // Who the caller is, the active bundle's grants file says, whichever
+        // bundle then decides.
+        let principal = self.principal(bundle, question.caller);
+        let mut decision = decide(bundle, principal.as_ref(), question);
         if let Decision::Broken { errors } = &decision {
             let faults: Vec<String> = errors.iter().map(ToString::to_string).collect();
             error!(
@@ -142,7 +145,7 @@ impl Authorizer {
                 "a policy could not be evaluated"
             );
             if question.row.class == Class::SafetyWrite {
-                decision = self.decide(self.policies.minimal(), question);
+                decision = decide(self.policies.minimal(), principal.as_ref(), question);
                 evidence.reasons.push("built-in minimal bundle".to_owned());
             }
         }
@@ -176,32 +179,8 @@ impl Authorizer {
     /// lists, which omit what a caller may not see.
     pub fn allows(&self, question: &Question<'_>) -> bool {
         let active = self.policies.active();
-        self.decide(&active.bundle, question).is_allow()
-    }
-
-    fn decide(&self, bundle: &Bundle, question: &Question<'_>) -> Decision {
-        let decision = match self.principal(bundle, question.caller) {
-            Ok(principal) => bundle.decide(
-                &principal,
-                question.row,
-                question.resource,
-                question.context,
-            ),
-            Err(cause) => Decision::Broken {
-                errors: vec![Fault {
-                    policy: None,
-                    message: cause.to_string(),
-                }],
-            },
-        };
-        let word = match &decision {
-            Decision::Allow { .. } => "allow",
-            Decision::Deny { .. } => "deny",
-            Decision::Broken { .. } => "broken",
-        };
-        metrics::counter!(names::DECISIONS, "row" => question.row.name, "decision" => word)
-            .increment(1);
-        decision
+        let principal = self.principal(&active.bundle, question.caller);
+        decide(&active.bundle, principal.as_ref(), question).is_allow()
     }
 
     /// The caller as Cedar knows it: what the token says and what the bundle's
@@ -221,4 +200,30 @@ impl Authorizer {
             Principal::prepare(&facts)
         })
     }
+}
+
+fn decide(
+    bundle: &Bundle,
+    principal: Result<&Principal, &FactsError>,
+    question: &Question<'_>,
+) -> Decision {
+    let decision = match principal {
+        Ok(principal) => {
+            bundle.decide(principal, question.row, question.resource, question.context)
+        }
+        Err(cause) => Decision::Broken {
+            errors: vec![Fault {
+                policy: None,
+                message: cause.to_string(),
+            }],
+        },
+    };
+    let word = match &decision {
+        Decision::Allow { .. } => "allow",
+        Decision::Deny { .. } => "deny",
+        Decision::Broken { .. } => "broken",
+    };
+    metrics::counter!(names::DECISIONS, "row" => question.row.name, "decision" => word)
+        .increment(1);
+    decision
 }

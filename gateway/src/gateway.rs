@@ -12,6 +12,7 @@ use crate::authn::Authenticator;
 use crate::authorize::Authorizer;
 use crate::clock::Clock;
 use crate::crash::CrashAt;
+use crate::detached::Detached;
 use crate::edge::EdgeRules;
 use crate::grant::Mint;
 use crate::plans::Randomness;
@@ -56,7 +57,9 @@ pub struct Gateway {
     /// Decision records.
     pub audit: Arc<Audit>,
     /// The stop lane.
-    pub stop: StopLane,
+    pub stop: Arc<StopLane>,
+    /// Work that outlives its caller.
+    pub detached: Detached,
     /// How many requests may be under way.
     pub admission: Admission,
     /// Bounds of a request.

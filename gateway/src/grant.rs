@@ -67,13 +67,13 @@ pub struct Crossing<'a> {
 struct Speaker<'a> {
     kind: &'a str,
     identity: &'a Identity,
-    /// The Cedar action that was decided.
-    action: &'a str,
+    /// The Cedar action that was decided; none where nobody asked.
+    action: Option<&'a str>,
     /// The policy bundle's hash, hex.
     bundle: &'a str,
     /// The registry generation that was decided on.
     registry: u64,
-    decision: Uuid,
+    decision: Option<Uuid>,
     /// When the caller asked. Motion asked before the last stop is refused.
     asked_at: Timestamp,
 }
@@ -141,10 +141,10 @@ impl Mint {
         let speaker = Speaker {
             kind: caller.kind.as_str(),
             identity: &caller.identity,
-            action: permit.row().action.unwrap_or(call.row.name),
+            action: permit.row().action,
             bundle: &evidence.bundle,
             registry: evidence.registry,
-            decision: evidence.decision,
+            decision: Some(evidence.decision),
             asked_at: evidence.asked_at,
         };
         self.sign(Uuid::new_v4(), &speaker, call)
@@ -172,10 +172,10 @@ impl Mint {
         let speaker = Speaker {
             kind: "Service",
             identity: &settler,
-            action: call.row.name,
+            action: None,
             bundle,
             registry: 0,
-            decision: Uuid::now_v7(),
+            decision: None,
             asked_at: call.now,
         };
         self.sign(Uuid::new_v4(), &speaker, call)
@@ -224,13 +224,15 @@ struct Claims<'a> {
     jti: Uuid,
     caller: Caller<'a>,
     row: &'a str,
-    action: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'a str>,
     method: &'a str,
     path: &'a str,
     body: &'a str,
     bundle: &'a str,
     registry: u64,
-    decision: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<Uuid>,
     asked_at: i64,

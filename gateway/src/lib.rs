@@ -9,6 +9,7 @@ pub mod canonical;
 pub mod clock;
 pub mod config;
 pub mod crash;
+pub mod detached;
 pub mod edge;
 pub mod effect;
 pub mod gateway;

@@ -11,18 +11,22 @@ mod keyed;
 mod target;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
 use interlock_policies::{ContextFacts, PrincipalKind};
-use interlock_surface::{Candidates, Class, Listener, Match, Params, find};
+use interlock_surface::{Candidates, Class, Listener, Match, Params, Row, find};
+use tracing::error;
 
 use crate::authn::Caller;
-use crate::authorize::Question;
+use crate::authorize::{Question, Refusal};
+use crate::edge::query::Query;
 use crate::edge::{self, Clean};
+use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::server::{Peer, RequestBody};
 
@@ -33,6 +37,9 @@ pub(crate) use keyed::{Ended, Fate, Names, lease};
 pub(crate) use target::Target;
 
 use call::Trail;
+
+/// How long the body of a stop may take, where it has one.
+const STOP_BODY: Duration = Duration::from_secs(2);
 
 /// The header of the idempotency key.
 const KEY: &str = "idempotency-key";
@@ -81,13 +88,21 @@ async fn serve(
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
     admit(&clean, rows, &caller)?;
-    let key = key(rows, &parts)?;
     // 4. What is asked, in the bytes that will be sent.
-    let asked = edge::body::read(rows, &parts.headers, body, gateway.limits.body_read).await?;
+    let patience = match rows.any().class {
+        Class::SafetyWrite => gateway.limits.body_read.min(STOP_BODY),
+        _ => gateway.limits.body_read,
+    };
+    let asked = edge::body::read(rows, &parts.headers, body, patience).await?;
     let row = asked.row();
     trail.row(row);
-    let query = clean.query_for(row)?.clone();
-    // 5. Whether.
+    let key = key(row, &parts.headers)?;
+    let query = match row.class {
+        Class::SafetyWrite => Query::default(),
+        _ => clean.query_for(row)?.clone(),
+    };
+    // 5. Whether. The generation first: what is judged is at least that new.
+    let registry = gateway.registry.generation();
     let target = Target::find(gateway, row, &params, &caller, now).await?;
     trail.resource(target.facts());
     let context = ContextFacts {
@@ -102,13 +117,14 @@ async fn serve(
         row,
         resource: target.facts(),
         context: &context,
-        registry: gateway.registry.generation(),
+        registry,
         now,
     };
-    let permit = gateway
-        .authorizer
-        .authorize(&question)
-        .map_err(|refused| trail.denied(refused))?;
+    let permit = gateway.authorizer.authorize(&question).map_err(|refused| {
+        let hidden = refused.refusal == Refusal::Hidden;
+        let problem = trail.denied(refused);
+        if hidden { target.hidden() } else { problem }
+    })?;
     trail.permitted(&permit);
     // 6 to 10, by class.
     let call = Call {
@@ -126,13 +142,29 @@ async fn serve(
         target,
     };
     match row.class {
-        Class::SafetyWrite => gateway.stop.deliver(call.into_stop()).await,
+        Class::SafetyWrite => stop(gateway, call).await,
         Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
             keyed::serve(gateway, call).await
         }
         Class::Internal => Err(Problem::not_found()),
     }
+}
+
+/// A stop goes on when its caller hangs up.
+async fn stop(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let (lane, stop) = (Arc::clone(&gateway.stop), call.into_stop());
+    let delivered = gateway
+        .detached
+        .run(async move { lane.deliver(stop).await });
+    delivered.await.unwrap_or_else(|cause| {
+        error!(%cause, alarm = "may-not-have-stopped", "a stop ended early");
+        Err(Problem::new(
+            Kind::MayNotHaveStopped,
+            "the stop ended early; nobody knows how far it came",
+        )
+        .effect(Effect::Maybe))
+    })
 }
 
 fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {
@@ -143,16 +175,14 @@ fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {
     }
 }
 
-/// The idempotency key. A stop has none, so that nothing about a key can
-/// refuse it.
-fn key(rows: Candidates, parts: &Parts) -> Result<Option<IdempotencyKey>, Problem> {
-    if rows.any().class == Class::SafetyWrite {
+/// The idempotency key. That of a stop is not even read: a stop is never
+/// refused by its key, a malformed one included.
+fn key(row: &Row, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
+    if row.class == Class::SafetyWrite {
         return Ok(None);
     }
-    let lines = parts.headers.get_all(KEY).iter();
-    Ok(IdempotencyKey::from_lines(
-        lines.map(|line| line.as_bytes()),
-    )?)
+    let lines = headers.get_all(KEY).iter().map(|line| line.as_bytes());
+    Ok(IdempotencyKey::from_lines(lines)?)
 }
 
 /// Only a read may do without a token, if policy opens it; and no foreign web

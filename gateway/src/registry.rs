@@ -39,6 +39,8 @@ pub struct Registry {
     scopes: ArcSwap<ScopeTable>,
     heartbeats: ArcSwap<HashMap<String, Heartbeat>>,
     generation: AtomicU64,
+    /// Counts what was taken over, from wherever it came.
+    changes: AtomicU64,
     /// Serializes writers only.
     writer: Mutex<()>,
 }
@@ -50,6 +52,7 @@ impl Default for Registry {
             scopes: ArcSwap::default(),
             heartbeats: ArcSwap::default(),
             generation: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             writer: Mutex::new(()),
         }
     }
@@ -89,6 +92,7 @@ impl Registry {
         if !self.objects.apply(object) {
             return false;
         }
+        self.changes.fetch_add(1, Ordering::AcqRel);
         if object.kind == SCOPE_TYPE {
             let mut table = ScopeTable::clone(&self.scopes.load());
             table.set(&object.id, (!object.deleted).then_some(&object.parents));
@@ -119,6 +123,12 @@ impl Registry {
     pub fn age(&self, owner: &str, now: Timestamp) -> Option<SignedDuration> {
         let beats = self.heartbeats.load();
         beats.get(owner).map(|beat| now.duration_since(beat.at))
+    }
+
+    /// How many changes were taken over since the start: the snapshot on disk
+    /// is old when this has moved.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     /// The store's sequence number up to which this memory has followed.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::config::Config;
@@ -25,6 +26,9 @@ use crate::server::{self, Peer, RequestBody, ResponseBody, ServerLimits, Setup};
 
 /// The registry snapshot in the state folder.
 pub(crate) const SNAPSHOT: &str = "registry.json";
+
+/// How long work whose caller has gone may take once the listeners are closed.
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// How often this instance tells the others which bundle it decides by.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
@@ -80,6 +84,9 @@ impl Running {
             drop(stop);
         };
         tokio::join!(public, private, signal);
+        if timeout(DRAIN, gateway.detached.finished()).await.is_err() {
+            warn!("work under way was cut off; what it left is settled after the next start");
+        }
         for task in tasks {
             task.abort();
         }

@@ -22,6 +22,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::service::ServiceConfig;
 use crate::config::{Config, StoreConfig};
 use crate::crash::{CRASH_VARIABLE, CrashAt, UnknownPoint};
+use crate::detached::Detached;
 use crate::edge::EdgeRules;
 use crate::gateway::{Gateway, Limits, Service};
 use crate::grant::Mint;
@@ -128,18 +129,19 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         store,
         memory: PlanMemory::default(),
         services: services(&config.services),
-        stop: StopLane {
+        stop: Arc::new(StopLane {
             upstreams: Arc::clone(&upstreams),
             mint: Arc::clone(&mint),
             audit: Arc::clone(&audit),
             timeouts: Arc::clone(&timeouts),
             crash,
             clock: Arc::clone(&clock),
-        },
+        }),
         timeouts,
         upstreams,
         mint,
         audit,
+        detached: Detached::default(),
         admission: Admission::new(config.limits.max_concurrent as usize),
         limits: limits(config),
         crash,

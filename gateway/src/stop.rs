@@ -4,11 +4,12 @@
 //! or another call, and this module imports none of them; a test holds that.
 //! The record is written beside the stop, never before it.
 
+use std::fmt::{self, Display, Formatter};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use interlock_policies::ResourceFacts;
 use interlock_surface::{Params, Row};
 use tracing::error;
@@ -27,7 +28,7 @@ use crate::pipeline::{call_record, outcome};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::telemetry::names;
-use crate::upstream::{Answer, NotSentCause, Outcome, StopCall, Timeouts, UnknownCause, Upstreams};
+use crate::upstream::{Answer, Outcome, StopCall, Timeouts, Upstreams};
 
 /// The largest answer to a stop that is passed on.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -80,20 +81,14 @@ impl StopLane {
         intent.operation = Some(operation);
         let _recorded = self.audit.spool(intent.clone());
         self.crash.reached(CrashPoint::StopBeforeSend);
-        let (answer, effect) = match self.send(&stop, operation).await? {
-            Outcome::Answered(response) => match Answer::read(response, ANSWER_BYTES).await {
-                Ok(answer) => {
-                    let effect = answer.effect();
-                    let headers = upstream_to_downstream(&answer.headers);
-                    (
-                        Ok(reply::answered(answer.status, headers, answer.body)),
-                        effect,
-                    )
-                }
+        let (answer, effect) = match self.send(&stop, operation).await {
+            Ok(Outcome::Answered(response)) => match Answer::read(response, ANSWER_BYTES).await {
+                Ok(answer) => told(row, answer),
                 Err(cause) => (Err(unanswered(row, &cause)), Effect::Maybe),
             },
-            Outcome::NotSent { cause } => (Err(undelivered(row, &cause)), Effect::None),
-            Outcome::Unknown { cause } => (Err(unanswered(row, &cause)), Effect::Maybe),
+            Ok(Outcome::NotSent { cause }) => (Err(undelivered(row, &cause)), Effect::None),
+            Ok(Outcome::Unknown { cause }) => (Err(unanswered(row, &cause)), Effect::Maybe),
+            Err(cause) => (Err(undelivered(row, &cause)), Effect::None),
         };
         self.crash.reached(CrashPoint::StopAfterSend);
         let result = match (&answer, effect) {
@@ -149,15 +144,41 @@ impl StopLane {
     }
 }
 
-fn undelivered(row: &Row, cause: &NotSentCause) -> Problem {
-    error!(%cause, alarm = "not-stopped", row = row.name, "a stop reached nobody");
+/// What a service's answer to a stop means to its caller. Only its own word
+/// on the stop passes; that it could not, or does not trust us, is ours to say.
+fn told(row: &Row, answer: Answer) -> (Result<Reply, Problem>, Effect) {
+    let effect = answer.effect();
+    let status = answer.status;
+    match effect {
+        Effect::Maybe => (Err(unanswered(row, &Said(status))), effect),
+        Effect::None if status == StatusCode::UNAUTHORIZED || status.is_server_error() => {
+            (Err(undelivered(row, &Said(status))), effect)
+        }
+        Effect::None | Effect::Done => {
+            let headers = upstream_to_downstream(&answer.headers);
+            (Ok(reply::answered(status, headers, answer.body)), effect)
+        }
+    }
+}
+
+/// A status as the cause of a failed stop.
+struct Said(StatusCode);
+
+impl Display for Said {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the service answered {}", self.0.as_u16())
+    }
+}
+
+fn undelivered(row: &Row, cause: &dyn Display) -> Problem {
+    error!(%cause, alarm = "not-stopped", row = row.name, "a stop reached no vehicle");
     Problem::new(
         Kind::NotStopped,
-        "the stop could not be delivered: the vehicle service was not reached",
+        "the stop could not be delivered to the vehicle",
     )
 }
 
-fn unanswered(row: &Row, cause: &UnknownCause) -> Problem {
+fn unanswered(row: &Row, cause: &dyn Display) -> Problem {
     error!(%cause, alarm = "may-not-have-stopped", row = row.name, "a stop got no answer");
     Problem::new(
         Kind::MayNotHaveStopped,

@@ -5,7 +5,7 @@ mod config;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crate::http::Http;
 use crate::process::{Process, binary};
@@ -49,6 +49,18 @@ impl Gateway {
             }
         }
         panic!("five ports in a row were taken before {name} could listen on them");
+    }
+
+    /// Starts a gateway that must not come up: how it ended, and what it said.
+    ///
+    /// # Panics
+    /// When it goes on.
+    pub fn refused(name: &str, config: GatewayConfig, folder: &Path) -> (ExitStatus, String) {
+        let mut config = config;
+        config.listen = ports::free();
+        config.ops = ports::free();
+        let mut process = spawn(name, &config, folder);
+        (process.wait(), process.stderr())
     }
 
     /// Starts it again after its end, at the same addresses, on the same
@@ -107,8 +119,7 @@ impl Gateway {
     }
 }
 
-/// A process that is alive, or `None` when a port was taken.
-fn launch(name: &str, config: &GatewayConfig, folder: &Path) -> Option<Process> {
+fn spawn(name: &str, config: &GatewayConfig, folder: &Path) -> Process {
     let file = folder.join(format!("{name}.toml"));
     fs::write(&file, config.text()).expect("a file in a folder of ours");
     config.prepare();
@@ -118,7 +129,12 @@ fn launch(name: &str, config: &GatewayConfig, folder: &Path) -> Option<Process> 
         .arg(file)
         .env("INTERLOCK_LOG", &config.log)
         .envs(config.environment.iter().cloned());
-    let mut process = Process::start(name, folder, &mut command);
+    Process::start(name, folder, &mut command)
+}
+
+/// A process that is alive, or `None` when a port was taken.
+fn launch(name: &str, config: &GatewayConfig, folder: &Path) -> Option<Process> {
+    let mut process = spawn(name, config, folder);
     poll::until(&format!("{name} listens"), || {
         if let Some(status) = process.ended() {
             let said = process.stderr();

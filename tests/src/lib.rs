@@ -13,6 +13,7 @@
 //! | [`http`] | calls as a well-behaved client makes them |
 //! | [`wire`] | bytes as a hostile client sends them |
 //! | [`chaos`] | a TCP relay that can be cut, hung and reset |
+//! | [`stand_in`] | a service that answers what it is told |
 //! | [`console`] | runs the console blocks of a document |
 //! | [`mod@bench`] | the measurements of `cargo xtask bench` |
 //! | [`golden`] | compares with a file that people review |
@@ -43,6 +44,7 @@ pub mod process;
 pub mod redis;
 pub mod repository;
 pub mod sent;
+pub mod stand_in;
 pub mod system;
 pub mod vehicles;
 pub mod wire;

@@ -39,15 +39,13 @@ pub enum HeaderError {
 
 /// Fields of which a message has at most one; two copies let each hop pick
 /// another.
-const SINGLE: [HeaderName; 11] = [
+const SINGLE: [HeaderName; 9] = [
     header::AUTHORIZATION,
     header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
     header::EXPECT,
     header::HOST,
-    HeaderName::from_static("idempotency-key"),
-    header::IF_MATCH,
     header::ORIGIN,
     HeaderName::from_static("sec-fetch-site"),
     header::TRANSFER_ENCODING,

@@ -66,10 +66,10 @@ fn mint_vector(vectors: &Value, vector: &Value) -> String {
     let speaker = Speaker {
         kind: text(&claims["caller"], "kind"),
         identity: &caller,
-        action: text(claims, "action"),
+        action: claims["action"].as_str(),
         bundle: text(claims, "bundle"),
         registry: claims["registry"].as_u64().unwrap(),
-        decision: id(claims, "decision").unwrap(),
+        decision: id(claims, "decision"),
         asked_at: millis("askedAt"),
     };
     let crossing = Crossing {

@@ -267,6 +267,25 @@ fn a_settler_takes_up_what_no_lease_protects() {
 }
 
 #[test]
+fn a_settler_that_found_nothing_out_makes_room() {
+    let claim = Uuid::from_u128(2);
+    let doubted = reserved().unknown("look there".to_owned(), at(5));
+    let taken = doubted.taken_up(claim, at(90), at(6)).expect("taken up");
+    let open = taken.clone().let_go(at(7));
+    assert_eq!(open.settle_after(), Some(at(7)));
+    assert_eq!(open.claim, claim);
+    let KeyState::Unknown { check, .. } = &open.state else {
+        panic!("not in doubt");
+    };
+    assert_eq!(check, "look there");
+    assert!(open.taken_up(claim, at(90), at(8)).is_some());
+    // What is at work or answered is nobody's to let go.
+    assert_eq!(reserved().let_go(at(7)), reserved());
+    let answered = reserved().answered(answer("{}"));
+    assert_eq!(answered.clone().let_go(at(7)), answered);
+}
+
+#[test]
 fn an_answer_is_kept_to_the_byte_and_not_printed() {
     let kept = StoredAnswer {
         body: vec![0, 255, 10, 13, 34],

@@ -15,6 +15,7 @@ use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
 use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
+use crate::store::object::MAX_REVISION;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.
@@ -84,17 +85,19 @@ impl Feed {
             "ops.registry.delete" => {
                 let key = key(&call, &owner)?;
                 let body: DeleteBody = parse(call.body)?;
+                check_revision(body.revision)?;
                 let put = gateway
                     .store
                     .registry
                     .delete(&key, &owner, body.revision)
                     .await?;
-                taken(gateway, put, tombstone(key, body.revision))
+                taken(gateway, put, tombstone(key, owner, body.revision))
             }
             _ => {
                 let key = key(&call, &owner)?;
                 let body: PutBody = parse(call.body)?;
                 check_parents(&body.parents)?;
+                check_revision(body.revision)?;
                 let object = RegistryObject {
                     kind: key.kind,
                     id: key.id,
@@ -154,6 +157,15 @@ fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
     serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
 }
 
+fn check_revision(revision: u64) -> Result<(), Problem> {
+    match revision <= MAX_REVISION {
+        true => Ok(()),
+        false => Err(Problem::invalid_request(vec![format!(
+            "`revision` is {revision}; the highest is {MAX_REVISION}"
+        )])),
+    }
+}
+
 fn check_parents(parents: &[String]) -> Result<(), Problem> {
     let faults: Vec<String> = parents
         .iter()
@@ -166,11 +178,11 @@ fn check_parents(parents: &[String]) -> Result<(), Problem> {
     }
 }
 
-fn tombstone(key: ObjectRef, revision: u64) -> Object {
+fn tombstone(key: ObjectRef, owner: String, revision: u64) -> Object {
     Object {
         kind: key.kind,
         id: key.id,
-        owner: String::new(),
+        owner,
         revision,
         parents: Vec::new(),
         attributes: Map::new(),

@@ -120,15 +120,20 @@ fn describe_decision(record: &mut Record, evidence: &Evidence) {
 /// # Errors
 /// 400 when the header is there and names no digest.
 pub(super) fn if_match(class: Class, headers: &HeaderMap) -> Result<Option<PlanDigest>, Problem> {
-    let Some(value) = headers.get(IF_MATCH).filter(|_| class == Class::Approval) else {
+    if class != Class::Approval {
         return Ok(None);
+    }
+    let mut lines = headers.get_all(IF_MATCH).iter();
+    let named = match (lines.next(), lines.next()) {
+        (None, _) => return Ok(None),
+        (Some(line), None) => line.to_str().ok(),
+        (Some(_), Some(_)) => None,
     };
-    let text = value.to_str().unwrap_or_default().trim_matches('"');
-    match PlanDigest::parse(text) {
+    match named.and_then(|text| PlanDigest::parse(text.trim_matches('"'))) {
         Some(digest) => Ok(Some(digest)),
         None => Err(Problem::new(
             Kind::InvalidHeader,
-            "`If-Match` must hold the plan's digest, 64 hexadecimal characters",
+            "`If-Match` must hold the plan's digest once, 64 hexadecimal characters",
         )),
     }
 }

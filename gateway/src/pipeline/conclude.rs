@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::Either;
 use interlock_surface::ServedBy;
+use tracing::{error, warn};
 use uuid::Uuid;
 
 use super::forward::{Forward, forward};
@@ -94,7 +95,7 @@ pub(super) async fn write(
     let whole = whole(gateway, outcome).await;
     gateway.crash.reached(CrashPoint::AfterSend);
     let ended = match whole {
-        Whole::Answered(answer) => concluded(answer, names.operation),
+        Whole::Answered(answer) => concluded(&answer),
         Whole::NotSent(problem) => Ended::refused(&problem),
         Whole::Unknown(problem) => doubtful(&problem, names.operation),
     };
@@ -119,12 +120,12 @@ pub(crate) enum Whole {
     Unknown(Problem),
 }
 
-/// An answer read whole.
+/// A service's own word: it says for certain whether it acted.
 pub(crate) struct Spoken {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    pub(crate) effect: Effect,
+    pub(crate) acted: bool,
 }
 
 impl Spoken {
@@ -141,32 +142,51 @@ pub(crate) async fn whole(gateway: &Gateway, outcome: Outcome) -> Whole {
         Outcome::Unknown { cause } => Whole::Unknown(in_doubt(&cause)),
         Outcome::Answered(response) => {
             match Answer::read(response, gateway.limits.answer_bytes).await {
-                Ok(answer) => Whole::Answered(spoken(answer)),
+                Ok(answer) => spoken(answer),
                 Err(cause) => Whole::Unknown(in_doubt(&cause)),
             }
         }
     }
 }
 
-fn spoken(answer: Answer) -> Spoken {
-    Spoken {
-        effect: answer.effect(),
+fn spoken(answer: Answer) -> Whole {
+    let acted = match answer.effect() {
+        // The service does not take our grant: that is between it and us.
+        Effect::None if answer.status == StatusCode::UNAUTHORIZED => {
+            error!(
+                alarm = "grant-refused",
+                "a service refused our grant; compare keys and clocks"
+            );
+            let detail = "nothing was done: the service does not trust this gateway at the moment";
+            return Whole::NotSent(Problem::new(Kind::ServiceUnavailable, detail));
+        }
+        Effect::None => false,
+        Effect::Done => true,
+        Effect::Maybe => {
+            warn!(
+                status = answer.status.as_u16(),
+                "a service does not say what it did"
+            );
+            return Whole::Unknown(may_have_acted());
+        }
+    };
+    Whole::Answered(Spoken {
+        acted,
         status: answer.status,
         headers: upstream_to_downstream(&answer.headers),
         body: answer.body,
-    }
+    })
 }
 
-fn concluded(answer: Spoken, operation: Uuid) -> Ended {
-    let reply = answer.reply();
-    let fate = match answer.effect {
-        Effect::None => Fate::Released,
-        Effect::Done => Fate::Answered(reply::keep(answer.status, &answer.headers, &answer.body)),
-        Effect::Maybe => Fate::Unknown {
-            check: check(operation),
-        },
+fn concluded(answer: &Spoken) -> Ended {
+    let fate = match answer.acted {
+        false => Fate::Released,
+        true => Fate::Answered(reply::keep(answer.status, &answer.headers, &answer.body)),
     };
-    Ended { reply, fate }
+    Ended {
+        reply: answer.reply(),
+        fate,
+    }
 }
 
 /// What the caller is told when nobody knows.
@@ -206,7 +226,7 @@ fn streamed(response: Response<UpstreamBody>) -> Reply {
 }
 
 fn unreached(cause: &crate::upstream::NotSentCause) -> Problem {
-    tracing::warn!(%cause, "a service was not reached");
+    warn!(%cause, "a service was not reached");
     Problem::new(
         Kind::ServiceUnavailable,
         format!("nothing was sent: {}", cause.label().replace('_', " ")),
@@ -215,12 +235,16 @@ fn unreached(cause: &crate::upstream::NotSentCause) -> Problem {
 }
 
 fn unanswered(cause: &UnknownCause) -> Problem {
-    tracing::warn!(%cause, "a service did not answer a read");
+    warn!(%cause, "a service did not answer a read");
     Problem::new(Kind::NoAnswer, "the service did not answer as it should")
 }
 
 fn in_doubt(cause: &UnknownCause) -> Problem {
-    tracing::warn!(%cause, "a service left a call in doubt");
+    warn!(%cause, "a service left a call in doubt");
+    may_have_acted()
+}
+
+fn may_have_acted() -> Problem {
     Problem::new(
         Kind::MayHaveActed,
         "the service did not say what came of it",

@@ -56,6 +56,9 @@ fn outbound(
     call: Forward<'_>,
     timeout: &Timeout,
 ) -> Result<Outbound, Problem> {
+    if !covers(permit.row(), call.row) {
+        return Err(unbuilt(&"the permit is for another row"));
+    }
     let path_and_query = path_and_query(call.row, call.params, call.query)?;
     let grant = mint.permitted(
         permit,
@@ -85,6 +88,12 @@ fn outbound(
         body: OutboundBody::whole(call.body),
         stream: call.row.stream,
     })
+}
+
+/// A permit covers its own row, and the row that it previews or becomes.
+fn covers(permitted: &Row, called: &Row) -> bool {
+    let named = [permitted.preview, permitted.becomes];
+    permitted == called || named.contains(&Some(called.name))
 }
 
 /// When the gateway stops waiting.

@@ -72,8 +72,10 @@ pub(crate) struct Names {
 }
 
 pub(super) async fn serve(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
-    let gateway = Arc::clone(gateway);
-    let work = tokio::spawn(async move { claimed(&gateway, call).await });
+    let shared = Arc::clone(gateway);
+    let work = gateway
+        .detached
+        .run(async move { claimed(&shared, call).await });
     match work.await {
         Ok(answer) => answer,
         Err(cause) => {

@@ -9,6 +9,7 @@ use crate::authn::Caller;
 use crate::gateway::Gateway;
 use crate::plans::Plan;
 use crate::problem::Problem;
+use crate::store::StoreError;
 
 /// The resource of a request, and the plan behind it where it is one.
 ///
@@ -18,6 +19,8 @@ use crate::problem::Problem;
 pub(crate) struct Target {
     facts: ResourceFacts,
     plan: Option<Box<Plan>>,
+    /// Why the plan is told from memory, where it is.
+    remembered: Option<StoreError>,
 }
 
 impl Target {
@@ -61,7 +64,10 @@ impl Target {
             _ => None,
         };
         Ok(match plan {
-            Some(plan) => Target::plan(gateway, plan),
+            Some((plan, remembered)) => Target {
+                remembered,
+                ..Target::plan(gateway, plan)
+            },
             None => Target::object(row.resource, id, Vec::new()),
         })
     }
@@ -74,6 +80,15 @@ impl Target {
     /// The plan, where the request is about one that exists.
     pub(crate) fn take_plan(&mut self) -> Option<Plan> {
         self.plan.take().map(|plan| *plan)
+    }
+
+    /// What a caller is told who may not see it. While the store is gone that
+    /// must be what is told of a plan that nobody remembers.
+    pub(crate) fn hidden(&self) -> Problem {
+        match &self.remembered {
+            Some(cause) => cause.clone().into(),
+            None => Problem::not_found(),
+        }
     }
 
     /// The plan's id.
@@ -101,6 +116,7 @@ impl Target {
         Target {
             facts,
             plan: Some(Box::new(plan)),
+            remembered: None,
         }
     }
 
@@ -113,6 +129,7 @@ impl Target {
                 proposer: None,
             },
             plan: None,
+            remembered: None,
         }
     }
 }
@@ -122,12 +139,12 @@ async fn find_plan(
     row: &'static Row,
     id: Uuid,
     now: Timestamp,
-) -> Result<Option<Plan>, Problem> {
-    let found = match gateway.store.plans.get(id).await {
-        Ok(found) => found,
+) -> Result<Option<(Plan, Option<StoreError>)>, Problem> {
+    let (found, remembered) = match gateway.store.plans.get(id).await {
+        Ok(found) => (found, None),
         // A read may be answered from memory; a decision about motion may not.
         Err(cause) if row.class == Class::Read => match gateway.memory.get(id) {
-            Some(plan) => Some(plan),
+            Some(plan) => (Some(plan), Some(cause)),
             None => return Err(cause.into()),
         },
         Err(cause) => return Err(cause.into()),
@@ -137,5 +154,5 @@ async fn find_plan(
         return Ok(None);
     };
     gateway.memory.remember(&plan);
-    Ok(Some(plan.at(now)))
+    Ok(Some((plan.at(now), remembered)))
 }

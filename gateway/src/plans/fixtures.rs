@@ -87,7 +87,6 @@ pub(crate) fn proposal(id: Uuid) -> Proposal {
         },
         scopes: vec!["acme".to_owned(), "installation".to_owned()],
         proposer: somebody("alice"),
-        person: None,
         mission: json!({
             "name": "survey",
             "type": "formation",

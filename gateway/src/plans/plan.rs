@@ -27,8 +27,6 @@ pub struct Plan {
     pub scopes: Vec<String>,
     /// Who proposed.
     pub proposer: Identity,
-    /// The person behind the proposer, where the entities file names one.
-    pub person: Option<String>,
     /// The proposal's acting and annotation fields, as they will be sent.
     pub mission: Value,
     /// What the service's planner says would happen, assumptions included.

@@ -72,8 +72,6 @@ pub struct Proposal {
     pub scopes: Vec<String>,
     /// Who proposes.
     pub proposer: Identity,
-    /// The person behind the proposer, where known.
-    pub person: Option<String>,
     /// What will be sent if it is carried out.
     pub mission: Value,
     /// The service's preview.
@@ -168,7 +166,6 @@ impl Plan {
             object: proposal.object,
             scopes: proposal.scopes,
             proposer: proposal.proposer,
-            person: proposal.person,
             mission: proposal.mission,
             preview: proposal.preview,
             fence: proposal.fence,

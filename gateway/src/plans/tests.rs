@@ -300,11 +300,11 @@ fn the_code_is_gone_from_every_final_state() {
 #[test]
 fn approval_and_rejection_say_who_and_when() {
     let approved = plan_in(Status::Approved);
-    let decision = approved.state.decision().expect("one");
-    assert_eq!((&decision.by, decision.at), (&somebody("bob"), at(0)));
+    let first = approved.state.decision().expect("one");
+    assert_eq!((&first.by, first.at), (&somebody("bob"), at(0)));
     let rejected = approved.reject(decision("carol", at(5))).expect("rejected");
-    let decision = rejected.state.decision().expect("one");
-    assert_eq!((&decision.by, decision.at), (&somebody("carol"), at(5)));
+    let last = rejected.state.decision().expect("one");
+    assert_eq!((&last.by, last.at), (&somebody("carol"), at(5)));
     assert!(matches!(rejected.state, State::Rejected { .. }));
 }
 

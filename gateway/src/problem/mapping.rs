@@ -98,10 +98,11 @@ impl From<StoreError> for Problem {
             StoreError::Unavailable { .. }
             | StoreError::TimedOut
             | StoreError::Busy
-            | StoreError::Refused { .. } => {
-                Problem::new(Kind::StoreUnavailable, "the store did not take the step")
-                    .retry_after(1)
-            }
+            | StoreError::Refused { .. } => Problem::new(
+                Kind::StoreUnavailable,
+                "the store did not confirm the step; no vehicle was asked for anything",
+            )
+            .retry_after(1),
             StoreError::Corrupt { .. } => {
                 Problem::new(Kind::Internal, "a stored record cannot be read")
             }

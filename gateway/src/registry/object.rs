@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::plans::ObjectRef;
 use crate::store::{Change, RegistryObject};
 
 /// An object with its tombstone flag: the form of the snapshot on disk.
@@ -16,7 +17,7 @@ pub struct Object {
     pub kind: String,
     /// Unique within its type.
     pub id: String,
-    /// The service that may change it; empty on a tombstone.
+    /// The service that may change it; on a tombstone the last one known.
     pub owner: String,
     /// Grows with every change; an older one changes nothing.
     pub revision: u64,
@@ -63,6 +64,14 @@ impl From<&Change> for Object {
 }
 
 impl Object {
+    /// Its name.
+    pub fn key(&self) -> ObjectRef {
+        ObjectRef {
+            kind: self.kind.clone(),
+            id: self.id.clone(),
+        }
+    }
+
     /// The form of the store; `None` for a tombstone.
     pub fn registered(&self) -> Option<RegistryObject> {
         (!self.deleted).then(|| RegistryObject {

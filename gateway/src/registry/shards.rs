@@ -50,7 +50,9 @@ impl Shards {
         let mut entries = Vec::clone(&shard.load());
         match position(&entries, &object.kind, &object.id) {
             Ok(at) => match entries.get_mut(at) {
-                Some(known) if known.revision() < object.revision => *known = self.entry(object),
+                Some(known) if known.revision() < object.revision => {
+                    *known = self.entry(&inherited(object, known));
+                }
                 _ => return false,
             },
             Err(at) => entries.insert(at, self.entry(object)),
@@ -128,6 +130,16 @@ impl Entry {
             deleted: self.deleted(),
         }
     }
+}
+
+/// A change that does not name its owner is the known owner's: the log of the
+/// store tells a deletion without it.
+fn inherited(object: &Object, known: &Entry) -> Object {
+    let mut object = object.clone();
+    if object.owner.is_empty() {
+        object.owner.clone_from(&known.place.owner);
+    }
+    object
 }
 
 fn position(entries: &[Entry], kind: &str, id: &str) -> Result<usize, usize> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::{error, info, warn};
 
 use super::{Object, Registry, save};
-use crate::store::{RegistryStore, StoreError};
+use crate::store::{Put, RegistryStore, StoreError};
 
 /// How often the log is asked. Half of it is the mean delay between replicas.
 const EVERY: Duration = Duration::from_millis(250);
@@ -23,7 +23,8 @@ pub struct Follower {
     store: Arc<dyn RegistryStore>,
     snapshot: PathBuf,
     epoch: Option<String>,
-    saved: bool,
+    /// [`Registry::changes`] when the snapshot was last written.
+    saved_at: u64,
     steps: u32,
 }
 
@@ -35,7 +36,7 @@ impl Follower {
             store,
             snapshot,
             epoch: None,
-            saved: true,
+            saved_at: 0,
             steps: 0,
         }
     }
@@ -64,7 +65,7 @@ impl Follower {
             self.registry.heard(beat);
         }
         self.steps = self.steps.wrapping_add(1);
-        if !self.saved && self.steps.is_multiple_of(SAVE_EVERY) {
+        if self.registry.changes() != self.saved_at && self.steps.is_multiple_of(SAVE_EVERY) {
             self.save().await;
         }
         Ok(())
@@ -78,9 +79,7 @@ impl Follower {
                 return Ok(());
             };
             for change in &changes {
-                if self.registry.apply(&Object::from(change)) {
-                    self.saved = false;
-                }
+                self.registry.apply(&Object::from(change));
             }
             self.registry.followed(last);
         }
@@ -92,16 +91,32 @@ impl Follower {
             objects = objects.len(),
             "the store lost the registry; writing it back from memory"
         );
-        for object in objects.iter().filter_map(Object::registered) {
-            self.store.put(&object).await?;
+        for object in &objects {
+            let put = match object.registered() {
+                Some(registered) => self.store.put(&registered).await?,
+                None => {
+                    let key = object.key();
+                    self.store
+                        .delete(&key, &object.owner, object.revision)
+                        .await?
+                }
+            };
+            if !matches!(put, Put::Applied { .. } | Put::Unchanged { .. }) {
+                warn!(
+                    object = object.id,
+                    ?put,
+                    "the store knows this object otherwise"
+                );
+            }
         }
         Ok(())
     }
 
     async fn save(&mut self) {
+        let changes = self.registry.changes();
         let (registry, path) = (Arc::clone(&self.registry), self.snapshot.clone());
         match tokio::task::spawn_blocking(move || save(&registry, &path)).await {
-            Ok(Ok(())) => self.saved = true,
+            Ok(Ok(())) => self.saved_at = changes,
             Ok(Err(cause)) => warn!(%cause, "the registry snapshot could not be written"),
             Err(cause) => error!(%cause, "the registry snapshot's writer ended early"),
         }

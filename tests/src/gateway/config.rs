@@ -55,6 +55,8 @@ pub struct GatewayConfig {
     pub state: PathBuf,
     /// The log filter.
     pub log: String,
+    /// Lines added to the issuer's table.
+    pub issuer: String,
     /// Lines added at the end of the file.
     pub extra: String,
     /// Variables of its environment.
@@ -76,6 +78,7 @@ impl GatewayConfig {
             bundle: repository::root().join("policies/bundle"),
             state,
             log: "trace".to_owned(),
+            issuer: String::new(),
             extra: String::new(),
             environment: Vec::new(),
         }
@@ -102,7 +105,9 @@ impl GatewayConfig {
 issuer = "{issuer}"
 audience = "{AUDIENCE}"
 agents = ["{AGENT_CLIENT}"]
-services = ["{SERVICE_CLIENT}"]"#
+services = ["{SERVICE_CLIENT}"]
+{}"#,
+                    self.issuer
                 ),
             ),
         };

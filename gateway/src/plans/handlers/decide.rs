@@ -39,7 +39,7 @@ pub(crate) async fn decide(
         };
         let (decided, code) = transition(gateway, row, &call, plan, decision)?;
         gateway.crash.reached(CrashPoint::BeforeDecide);
-        if gateway.store.plans.replace(&decided, expected).await? == Swap::Swapped {
+        if swapped(gateway, &decided, expected).await? {
             gateway.crash.reached(CrashPoint::AfterDecide);
             gateway.memory.changed(&decided);
             let record = outcome(intent, gateway.clock.now(), row.success, Effect::None);
@@ -54,6 +54,19 @@ pub(crate) async fn decide(
             .ok_or_else(Problem::not_found)?;
     }
     Err(busy())
+}
+
+/// Swaps the plan. An answer that got lost is looked up once: the plan may be
+/// approved already, with a code that only this call can show.
+async fn swapped(gateway: &Gateway, decided: &Plan, expected: u64) -> Result<bool, Problem> {
+    let plans = &gateway.store.plans;
+    match plans.replace(decided, expected).await {
+        Ok(swap) => Ok(swap == Swap::Swapped),
+        Err(cause) => match plans.get(decided.id).await {
+            Ok(Some(stored)) if stored == *decided => Ok(true),
+            _ => Err(cause.into()),
+        },
+    }
 }
 
 fn transition(

@@ -25,6 +25,9 @@ use crate::problem::{Kind, Problem};
 use crate::reply;
 use crate::store::Swap;
 
+/// How much of a service's reason is kept in the plan.
+const REASON_CHARS: usize = 500;
+
 pub(crate) async fn dispatch(
     gateway: &Arc<Gateway>,
     mut call: Call,
@@ -41,7 +44,7 @@ pub(crate) async fn dispatch(
     let mut intent = call.record(audit::Kind::Intent, gateway.clock.now());
     intent.operation = Some(names.operation);
     // 7. State, then code, then consume.
-    let plan = consume(gateway, &call, names, plan).await?;
+    let plan = consume(gateway, &call, becomes, names, plan).await?;
     // 8. Unrecorded, nothing is sent, and the code stays good.
     if let Err(cause) = gateway.audit.require(intent.clone()).await {
         end(gateway, plan, DispatchEnd::NotSent, names).await;
@@ -72,22 +75,23 @@ pub(crate) async fn dispatch(
 async fn consume(
     gateway: &Arc<Gateway>,
     call: &Call,
+    becomes: &Row,
     names: Names,
     mut plan: Plan,
 ) -> Result<Plan, Problem> {
     let code = presented(call);
-    let row = call.permit.row();
     for _ in 0..ROUNDS {
-        let now = gateway.clock.now();
         let id = plan.id;
         if matches!(plan.status(), Status::Unknown | Status::Dispatching) {
             settle::plan(gateway, plan.clone()).await;
             plan = reread(gateway, id).await?;
         }
+        // Settling may have taken its time: deadlines are judged by now.
+        let now = gateway.clock.now();
         let revision = plan.revision;
         let lease = Lease {
             owner: gateway.instance.clone(),
-            until: lease(gateway, row, now),
+            until: lease(gateway, becomes, now),
         };
         let begun = plan.begin_dispatch(code.as_ref(), now, names.operation, lease)?;
         gateway.crash.reached(CrashPoint::BeforeConsume);
@@ -164,54 +168,31 @@ fn conclude(whole: Whole, names: Names) -> (Ended, DispatchEnd) {
     match whole {
         Whole::NotSent(problem) => (Ended::refused(&problem), DispatchEnd::NotSent),
         Whole::Unknown(problem) => (doubtful(&problem, names.operation), DispatchEnd::Unclear),
-        Whole::Answered(spoken) => answered(spoken, names),
+        Whole::Answered(spoken) => answered(&spoken, names),
     }
 }
 
-fn answered(spoken: Spoken, names: Names) -> (Ended, DispatchEnd) {
+fn answered(spoken: &Spoken, names: Names) -> (Ended, DispatchEnd) {
     let reply = spoken.reply();
-    match spoken.effect {
-        Effect::Done => {
-            let answer = reply::keep(spoken.status, &spoken.headers, &spoken.body);
-            let end = DispatchEnd::Accepted {
-                mission_id: mission_id(&spoken, names),
-                answer: answer.clone(),
-            };
-            (
-                Ended {
-                    reply,
-                    fate: Fate::Answered(answer),
-                },
-                end,
-            )
-        }
-        // The service was not able to; the approval stands.
-        Effect::None if is_transient(spoken.status.as_u16()) => (
-            Ended {
-                reply,
-                fate: Fate::Released,
-            },
-            DispatchEnd::NotSent,
-        ),
-        // The service would not; the approval is spent.
-        Effect::None => {
-            let reason = reason(&spoken);
-            (
-                Ended {
-                    reply,
-                    fate: Fate::Released,
-                },
-                DispatchEnd::Refused { reason },
-            )
-        }
-        Effect::Maybe => {
-            let Ended { fate, .. } = doubtful(
-                &Problem::new(Kind::MayHaveActed, "").effect(Effect::Maybe),
-                names.operation,
-            );
-            (Ended { reply, fate }, DispatchEnd::Unclear)
-        }
+    if spoken.acted {
+        let answer = reply::keep(spoken.status, &spoken.headers, &spoken.body);
+        let end = DispatchEnd::Accepted {
+            mission_id: mission_id(spoken, names),
+            answer: answer.clone(),
+        };
+        let fate = Fate::Answered(answer);
+        return (Ended { reply, fate }, end);
     }
+    let end = match is_transient(spoken.status.as_u16()) {
+        // The service was not able to; the approval stands.
+        true => DispatchEnd::NotSent,
+        // The service would not; the approval is spent.
+        false => DispatchEnd::Refused {
+            reason: reason(spoken),
+        },
+    };
+    let fate = Fate::Released;
+    (Ended { reply, fate }, end)
 }
 
 /// Whether a service that did nothing may be asked again under the same
@@ -223,11 +204,12 @@ pub(crate) fn is_transient(status: u16) -> bool {
 fn reason(spoken: &Spoken) -> String {
     let problem: Option<serde_json::Value> = serde_json::from_slice(&spoken.body).ok();
     let text = |name: &str| Some(problem.as_ref()?.get(name)?.as_str()?.to_owned());
-    match (text("title"), text("detail")) {
+    let told = match (text("title"), text("detail")) {
         (Some(title), Some(detail)) => format!("{title}: {detail}"),
         (Some(text), None) | (None, Some(text)) => text,
         (None, None) => format!("the service answered {}", spoken.status.as_u16()),
-    }
+    };
+    told.chars().take(REASON_CHARS).collect()
 }
 
 /// What the service calls the result: the last segment of its `Location`, or
@@ -264,6 +246,7 @@ async fn end(gateway: &Gateway, mut plan: Plan, end: DispatchEnd, names: Names) 
             }
         };
     }
+    error!(plan = %plan.id, "a dispatch was left to be settled by whoever keeps changing it");
 }
 
 fn record(gateway: &Gateway, intent: Record, status: u16, effect: Effect) {

@@ -101,7 +101,6 @@ pub(crate) async fn propose(
             },
             scopes: call.resource.scopes,
             proposer: caller.identity.clone(),
-            person: None,
             mission: call.asked.body().cloned().unwrap_or_default(),
             preview: preview.preview,
             fence: preview.fence,

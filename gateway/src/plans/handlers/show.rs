@@ -15,6 +15,8 @@ use crate::reply::{self, Reply};
 
 /// How many plans a list shows unless asked.
 const DEFAULT_LIMIT: u32 = 20;
+/// How many plans are looked through for those the caller may see.
+const LOOKED_THROUGH: u32 = 500;
 /// How many it shows at most.
 const MAX_LIMIT: u32 = 100;
 
@@ -33,11 +35,11 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
     let row = call.permit.row();
     let now = gateway.clock.now();
     let limit = limit(&call.query)?;
-    let plans = match gateway.store.plans.list(row.service, limit).await {
+    let plans = match gateway.store.plans.list(row.service, LOOKED_THROUGH).await {
         Ok(plans) => plans,
         Err(cause) => {
             tracing::warn!(%cause, "plans are listed from memory");
-            gateway.memory.list(row.service, limit as usize)
+            gateway.memory.list(row.service, LOOKED_THROUGH as usize)
         }
     };
     let Some(single) = reads_one(row) else {
@@ -56,7 +58,9 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
         };
         gateway.authorizer.allows(&question).then_some(view)
     });
-    Ok(reply::json(200, &Value::Array(visible.collect())))
+    // The limit is on what the caller sees: hidden plans take no place.
+    let shown = visible.take(limit as usize).collect();
+    Ok(reply::json(200, &Value::Array(shown)))
 }
 
 /// The row that reads one plan of the same service.

@@ -99,5 +99,5 @@ const OF_A_START: [CrashPoint; 5] = [
 fn of_a_start_without_a_plan() {
     let mut points = gateway_points(Flow::Dispatch);
     points.retain(|(_, point)| OF_A_START.contains(point));
-    each(points, |name, point| check_start(name, point));
+    each(points, check_start);
 }

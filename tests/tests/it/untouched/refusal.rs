@@ -41,11 +41,18 @@ impl Refusal {
     ];
 
     /// The status, or `None` where the row cannot be refused like this: who may
-    /// see may stop, and a stop may come from anywhere.
+    /// see may stop, a stop may come from anywhere, and its key never refuses it.
     pub(super) fn status(self, row: &Row) -> Option<u16> {
         let stop = row.class == Class::SafetyWrite;
         match self {
-            Refusal::Forbidden | Refusal::CrossOrigin | Refusal::CrossSite if stop => None,
+            Refusal::Forbidden
+            | Refusal::CrossOrigin
+            | Refusal::CrossSite
+            | Refusal::MalformedKey
+                if stop =>
+            {
+                None
+            }
             Refusal::NoToken | Refusal::Forged | Refusal::Expired => Some(401),
             Refusal::Forbidden | Refusal::CrossOrigin | Refusal::CrossSite => Some(403),
             Refusal::Hidden => Some(404),
