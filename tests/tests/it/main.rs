@@ -8,6 +8,7 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod bugs;
 mod crashes;
 mod goldens;
 mod grants;
