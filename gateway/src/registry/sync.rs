@@ -78,10 +78,10 @@ impl Follower {
                 return Ok(());
             };
             for change in &changes {
-                if self.registry.apply(&Object::from(change)) {
-                    self.saved = false;
-                }
+                self.registry.apply(&Object::from(change));
             }
+            // Also what this replica was told itself and knew before the log.
+            self.saved = false;
             self.registry.followed(last);
         }
     }
