@@ -163,8 +163,8 @@ impl Rig {
                 // Which of its lacks is named is open: the service may not
                 // have been heard of yet.
                 let plans = "/api/mission-plans";
-                let propose = self.system.post(Persona::Operator, plans, &route());
-                propose.await.expect(503);
+                let propose = self.system.post(Persona::Operator, plans, &route()).await;
+                propose.expect(503);
             }
             Bad::LockedFile => held.file = Some(self.lock_file().await),
         }
