@@ -65,4 +65,9 @@ impl Deadline {
     pub(super) fn allows(&self, pause: Duration) -> bool {
         Instant::now() + pause < self.total
     }
+
+    /// Whether another attempt after `pause` would have all its time.
+    pub(super) fn allows_whole(&self, pause: Duration) -> bool {
+        Instant::now() + pause + self.budget.attempt <= self.total
+    }
 }

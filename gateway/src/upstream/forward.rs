@@ -100,7 +100,13 @@ impl Service {
             let outcome = self.attempt(Lane::Stop, stop.outbound(), attempt).await;
             let (outcome, again) = judge_stop(outcome).await;
             pause = pauses.next().unwrap_or(pause);
-            if !again || !deadline.allows(pause) {
+            // An attempt cut off while the service works on it would turn its
+            // word that nothing happened into doubt.
+            let in_time = match outcome {
+                Outcome::Answered(_) => deadline.allows_whole(pause),
+                _ => deadline.allows(pause),
+            };
+            if !again || !in_time {
                 return outcome;
             }
             sleep(pause).await;

@@ -142,13 +142,16 @@ pub(crate) async fn lands(system: &System) {
     .await;
 }
 
-/// Waits until the mission's drones have left the ground.
+/// Waits until the mission's drones are so high that no stop has them on the
+/// ground before the next one.
 pub(crate) async fn flies(system: &System) {
     poll::until_async("the swarm flies", async || {
         let state = system.get(Persona::Viewer, "/api/swarm/state").await;
         let state = state.expect(200).json();
         let drones = state["drones"].as_array().unwrap().iter();
-        let up = drones.filter(|drone| drone["armed"] == true).count();
+        let up = drones
+            .filter(|drone| drone["position"]["z"].as_f64() > Some(3.0))
+            .count();
         (up >= 3).then_some(())
     })
     .await;

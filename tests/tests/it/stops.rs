@@ -11,7 +11,7 @@ use interlock_tests::personas::Persona;
 use interlock_tests::poll;
 use interlock_tests::system::{Plan, System};
 use interlock_tests::wire::Wire;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tempfile::TempDir;
@@ -65,6 +65,7 @@ const OVERFLOWING: &str = "@id(\"stop.overflow\")
 permit (principal, action in Action::\"safety_write\", resource)
 when
 {
+  resource in Scope::\"installation\" &&
   context.mode == Mode::\"enforced\" &&
   context.loopback &&
   context.ttl_ms + 9223372036854775807 + 1 > 0
@@ -159,7 +160,11 @@ impl Rig {
             }
             Bad::Restarted => {
                 leave_alone(&mut self.system).await;
-                self.refuses("store-unavailable").await;
+                // Which of its lacks is named is open: the service may not
+                // have been heard of yet.
+                let plans = "/api/mission-plans";
+                let propose = self.system.post(Persona::Operator, plans, &route()).await;
+                propose.expect(503);
             }
             Bad::LockedFile => held.file = Some(self.lock_file().await),
         }
@@ -347,6 +352,6 @@ async fn while_the_file_of_the_service_is_locked() {
 async fn a_caller_from_elsewhere_stops_nothing() {
     let system = System::start(Plan::ENFORCED).await;
     let land = system.call(Persona::Foreign, "POST", "/api/swarm/land");
-    land.json(&json!({})).send().await.expect(404);
+    land.send().await.expect(404);
     assert_eq!(system.sim.counters().commands, 0);
 }

@@ -24,8 +24,8 @@ pub(super) const PATIENT: Timeout = Timeout {
     name: "patient",
     connect_ms: 20_000,
     attempt_ms: 30_000,
-    total_ms: 30_000,
-    gateway_ms: 31_000,
+    total_ms: 60_000,
+    gateway_ms: 61_000,
 };
 
 /// For tests in which the time must run out.

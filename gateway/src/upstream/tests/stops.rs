@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock_surface::Timeout;
 use tokio::net::TcpListener;
 
 use crate::upstream::UpstreamLimits;
@@ -102,4 +103,26 @@ async fn a_budget_that_ends_ends_the_attempts() {
     let outcome = client.forward_stop("drones", &stop(), &SHORT).await;
     assert_eq!(verdict(outcome).await, "503 {\"effect\":\"none\"}");
     assert!(seen.requests() > 1);
+}
+
+/// A stop that was sent and is not waited for would be in doubt; the word that
+/// nothing happened is better.
+#[tokio::test]
+async fn an_attempt_that_would_be_cut_off_is_not_begun() {
+    let (address, seen) = serve(|mut peer: Peer| async move {
+        while peer.request().await.is_some() {
+            peer.say("HTTP/1.1 503 Service Unavailable\r\ncontent-length: 17\r\n\r\n{\"effect\":\"none\"}")
+                .await;
+        }
+    })
+    .await;
+    let timeout = Timeout {
+        total_ms: PATIENT.attempt_ms,
+        ..PATIENT
+    };
+    let outcome = client(address)
+        .forward_stop("drones", &stop(), &timeout)
+        .await;
+    assert_eq!(verdict(outcome).await, "503 {\"effect\":\"none\"}");
+    assert_eq!(seen.requests(), 1);
 }

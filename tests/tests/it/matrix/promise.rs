@@ -7,6 +7,7 @@ use interlock_tests::poll;
 use uuid::Uuid;
 
 use super::trouble::{Stage, Trouble};
+use crate::outage::flies;
 use crate::personas::stage::{self, Ask};
 
 /// Whether a call of this row goes on to a service.
@@ -58,6 +59,9 @@ impl Repeated<'_> {
 pub(super) async fn hold(stage: &Stage, trouble: Trouble, row: &'static Row, cell: &'static Cell) {
     let what = format!("{} in `{}` ({trouble:?})", row.name, cell.id);
     let ask = stage::set(&stage.system, row).await;
+    if row.path.ends_with("/abort") {
+        flies(&stage.system).await;
+    }
     let read = matches!(row.class, Class::Read | Class::PrivateRead);
     let keyed = !read && cell.case != Case::Unkeyed;
     let call = Repeated {

@@ -1,5 +1,6 @@
 //! A gateway that starts while the store and the identity provider are gone.
 
+use interlock_tests::gateway::GatewayConfig;
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
 use interlock_tests::system::{Plan, System};
@@ -26,7 +27,12 @@ pub(crate) async fn leave_alone(system: &mut System) {
 
 #[tokio::test]
 async fn a_restarted_gateway_stops_while_store_and_provider_are_gone() {
-    let mut system = System::start(Plan::REDIS).await;
+    // Keys that are soon too old are still keys, and said to be old.
+    let change = |mut config: GatewayConfig| {
+        config.issuer = "refresh_ms = 200\ncooldown_ms = 100".to_owned();
+        config
+    };
+    let mut system = System::start_with(Plan::REDIS, change).await;
     let (plan, code) = stage::approved(&system).await;
     let mission = stage::mission(&system).await;
     flies(&system).await;
@@ -53,7 +59,10 @@ async fn a_restarted_gateway_stops_while_store_and_provider_are_gone() {
     assert!(said["store"]["fault"].is_string(), "{said}");
     assert_eq!(said["issuers"][0]["keys"], 1, "{said}");
     assert_eq!(said["registry"]["objects"], 1, "{said}");
-    let fault = |told: &Value| told["issuers"][0]["fault"].is_string();
+    let fault = |told: &Value| {
+        let issuer = &told["issuers"][0];
+        issuer["fault"].is_string() && issuer["stale"] == true
+    };
     told(&system, "readiness says that the provider is gone", fault).await;
 
     // Nothing else moves.

@@ -15,24 +15,21 @@ fn redis(system: &System) -> &Redis {
     system.redis.as_ref().expect("a system on Redis")
 }
 
-/// Proposals and dispatches are refused with nothing sent, reads and stops
+/// Proposals and dispatches are refused and no flight is sent; reads and stops
 /// work.
 async fn writes_refuse_and_stops_work(system: &System, plan: &str, code: &str) {
-    let before = (
-        system.upstream.bytes_to_target(),
-        system.sim.counters().starts,
-    );
+    let starts = system.sim.counters().starts;
+    // To preview a proposal moves nothing.
+    let propose = system.post(Persona::Operator, PLANS, &route()).await;
+    refused("propose", &propose);
+    let before = system.upstream.bytes_to_target();
     let code = json!({ "approvalCode": code });
     let dispatch = format!("{PLANS}/{plan}/dispatch");
-    for (path, body) in [(dispatch.as_str(), code), (PLANS, route())] {
-        let answer = system.post(Persona::Operator, path, &body).await;
-        refused(path, &answer);
-    }
-    let after = (
-        system.upstream.bytes_to_target(),
-        system.sim.counters().starts,
-    );
+    let dispatch = system.post(Persona::Operator, &dispatch, &code).await;
+    refused("dispatch", &dispatch);
+    let after = system.upstream.bytes_to_target();
     assert_eq!(after, before, "something was sent");
+    assert_eq!(system.sim.counters().starts, starts);
     let state = system.get(Persona::Viewer, "/api/swarm/state").await;
     state.expect(200);
     let commands = system.sim.counters().commands;
