@@ -81,8 +81,6 @@ impl Follower {
             for change in &changes {
                 self.registry.apply(&Object::from(change));
             }
-            // Also what this replica was told itself and knew before the log.
-            self.saved = false;
             self.registry.followed(last);
         }
     }
