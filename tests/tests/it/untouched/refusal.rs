@@ -120,7 +120,7 @@ impl Refusal {
     fn body(self, ask: &Ask) -> String {
         let mut body = ask.body.clone();
         match self {
-            Refusal::MalformedBody => return "{\"name\":".to_owned(),
+            Refusal::MalformedBody => "{\"name\":".to_owned(),
             Refusal::UnknownField => {
                 let body = body.get_or_insert_with(|| serde_json::json!({}));
                 body["altitude"] = serde_json::json!(3);
