@@ -15,7 +15,6 @@ use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
 use crate::registry::{Object, SCOPE_TYPE};
 use crate::reply::{self, Reply};
-use crate::store::object::MAX_REVISION;
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.
@@ -85,7 +84,6 @@ impl Feed {
             "ops.registry.delete" => {
                 let key = key(&call, &owner)?;
                 let body: DeleteBody = parse(call.body)?;
-                check_revision(body.revision)?;
                 let put = gateway
                     .store
                     .registry
@@ -97,7 +95,6 @@ impl Feed {
                 let key = key(&call, &owner)?;
                 let body: PutBody = parse(call.body)?;
                 check_parents(&body.parents)?;
-                check_revision(body.revision)?;
                 let object = RegistryObject {
                     kind: key.kind,
                     id: key.id,
@@ -155,15 +152,6 @@ fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
         |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
     let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;
     serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
-}
-
-fn check_revision(revision: u64) -> Result<(), Problem> {
-    match revision <= MAX_REVISION {
-        true => Ok(()),
-        false => Err(Problem::invalid_request(vec![format!(
-            "`revision` is {revision}; the highest is {MAX_REVISION}"
-        )])),
-    }
 }
 
 fn check_parents(parents: &[String]) -> Result<(), Problem> {

@@ -66,22 +66,6 @@ async fn objects_that_one_was_told_of() {
     shown(second, 200).await;
 }
 
-/// A revision that no store can hold exactly is the feed's fault, not the
-/// store's.
-#[tokio::test]
-async fn no_revision_beyond_exact_numbers() {
-    let system = System::start(Plan::PAIR).await;
-    let beyond = 1_u64 << 53;
-    for (method, body) in [
-        ("PUT", json!({ "revision": beyond, "parents": [ACCOUNT] })),
-        ("DELETE", json!({ "revision": beyond })),
-    ] {
-        let told = feed(system.gateway(), method, &body).await.expect(400);
-        let fault = told.json()["errors"].to_string();
-        assert!(fault.contains("9007199254740991"), "{}", told.text());
-    }
-}
-
 /// The service speaks to the first alone, and both have heard of it.
 #[tokio::test]
 async fn heartbeats() {
