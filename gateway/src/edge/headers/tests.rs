@@ -43,10 +43,8 @@ fn a_single_value_header_comes_once() {
     for name in [
         "authorization",
         "host",
-        "idempotency-key",
         "content-type",
         "content-length",
-        "if-match",
         "transfer-encoding",
         "origin",
         "expect",
@@ -57,7 +55,7 @@ fn a_single_value_header_comes_once() {
         );
     }
     check(
-        &[("idempotency-key", "é")],
+        &[("authorization", "é")],
         Err(HeaderError::NotAscii(HeaderName::from_static(
             "idempotency-key",
         ))),
