@@ -532,6 +532,8 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
         By(&[
             "gateway/src/server/tests.rs::a_full_server_leaves_a_reserve_for_stops",
             "tests/tests/it/problems/machinery.rs::of_the_room_are_seen",
+            "tests/tests/it/stops.rs::after_every_quota_is_used_up",
+            "tests/tests/it/stops.rs::while_every_connection_is_taken",
         ]),
     ),
     (103, "clearing an emergency makes it go on", For(Mowers)),
@@ -542,6 +544,10 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
             "api-surface/tests/it/failures.rs::nothing_of_ours_keeps_a_stop_from_going_out",
             "policies/src/bundle/tests/decide.rs::the_minimal_bundle_gives_sight_and_stop_and_nothing_else",
             "tests/tests/it/crashes/stops.rs::in_the_gateway",
+            "tests/tests/it/stops.rs::while_redis_is_gone",
+            "tests/tests/it/stops.rs::while_the_identity_provider_is_gone",
+            "tests/tests/it/stops.rs::while_no_policy_can_decide",
+            "tests/tests/it/stops.rs::by_a_gateway_that_is_alone_since_its_start",
         ]),
     ),
     (
@@ -563,6 +569,7 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
         By(&[
             "gateway/src/store/tests/redis.rs::a_demoted_server_is_left_and_its_successor_used",
             "gateway/src/store/tests/redis.rs::after_a_failover_the_demoted_server_is_not_held_on_to",
+            "tests/tests/it/outage/server.rs::a_read_only_replica_takes_no_writes",
         ]),
     ),
     (
@@ -571,6 +578,9 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
         By(&[
             "gateway/src/store/tests/redis.rs::an_evicting_server_is_refused_at_start_and_reported_later",
             "gateway/src/store/tests/redis.rs::a_full_server_refuses_and_can_still_let_go",
+            "tests/tests/it/outage/server.rs::an_eviction_policy_set_at_run_time_is_told",
+            "tests/tests/it/outage/server.rs::a_start_on_an_evicting_server_is_refused",
+            "tests/tests/it/outage/server.rs::a_server_without_memory_takes_no_writes",
         ]),
     ),
 ];

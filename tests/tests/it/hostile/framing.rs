@@ -186,7 +186,7 @@ async fn an_unread_body_is_no_request() {
     let system = stage::system().await;
     let hidden = filled(&system, &post("/api/missions", "", &mission()));
     let large = "a".repeat(70_000);
-    let start = "POST /api/swarm/land HTTP/1.1";
+    let start = format!("POST /api/mission-plans/{MARK}/approve HTTP/1.1");
     let length = hidden.len();
     let cases = [
         case(

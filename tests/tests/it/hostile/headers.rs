@@ -35,11 +35,6 @@ async fn a_field_that_has_one_value_comes_once() {
                 start("Origin: http://a\r\nOrigin: http://b\r\n"),
                 bad,
             ),
-            case(
-                "B20 two conditions",
-                start("If-Match: \"a\"\r\nIf-Match: \"b\"\r\n"),
-                bad,
-            ),
             case("a malformed key", start("Idempotency-Key: a b\r\n"), bad),
             case(
                 "a key that is too long",

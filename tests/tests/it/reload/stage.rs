@@ -150,7 +150,7 @@ impl Edited {
         let of_dispatch =
             records.filter(|record| record.to_string().contains("drones.plan.dispatch"));
         let bundle = |record: Value| find(&record, "bundle");
-        of_dispatch.filter_map(bundle).last()
+        of_dispatch.filter_map(bundle).next_back()
     }
 }
 
