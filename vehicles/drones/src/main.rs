@@ -12,7 +12,7 @@ use interlock_drones::database::{Database, DatabaseError};
 use interlock_drones::feed::Feed;
 use interlock_drones::link::SwarmLink;
 use interlock_drones::link::tcp::{Claim, TcpLink, TcpLinkConfig};
-use interlock_drones::operations::Operations;
+use interlock_drones::operations::{Beginning, Operations};
 use interlock_drones::server;
 use interlock_drones::service::Service;
 use interlock_drones::service::router::{RouterError, SERVICE, router};
@@ -53,7 +53,9 @@ enum Command {
 enum Failure {
     #[error("cannot read `{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("`INTERLOCK_LOG` is `{filter}`, which is no log filter: {source}; write it like `info`")]
+    #[error(
+        "`INTERLOCK_LOG` is `{filter}`, which is no log filter: {source}; write it like `info`"
+    )]
     LogFilter { filter: String, source: ParseError },
     #[error("configuration:\n{0}")]
     Config(#[from] ConfigError),
@@ -136,13 +138,23 @@ async fn serve(path: &Path) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::new(config.keys);
     let database = Database::open(&config.database).await?;
-    let (operations, legacy) = Operations::open(database, &config.swarm).await?;
-    let starts = legacy.starts;
+    let beginning = Beginning {
+        now: clock.now(),
+        writer: Uuid::new_v4(),
+    };
+    let (operations, legacy) = Operations::open(database, &config.swarm, beginning).await?;
+    if !legacy.clean {
+        let epoch = legacy.stops.epoch;
+        tracing::warn!(
+            epoch,
+            "the last run broke off; motion asked before this start is refused"
+        );
+    }
     let link_config = TcpLinkConfig {
         address: config.link,
-        writer: Uuid::new_v4(),
+        writer: legacy.writer,
         swarm: config.swarm.clone(),
-        epoch: starts,
+        epoch: legacy.starts,
     };
     let link = Arc::new(TcpLink::spawn(link_config, Arc::clone(&clock)));
     hold_swarm(&link).await?;

@@ -79,7 +79,7 @@ async fn feed(answer: StatusCode) -> (Feed, Calls) {
 
 /// Beats with these many beats since the last registration; the methods and paths called.
 async fn check(registered_for: Option<u32>, expected: &[(&str, &str)], beats: u32) {
-    let (feed, calls) = feed(StatusCode::NO_CONTENT).await;
+    let (mut feed, calls) = feed(StatusCode::NO_CONTENT).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     assert_eq!(feed.beat(&client, registered_for).await.unwrap(), beats);
     let calls = calls.lock().unwrap();
@@ -103,7 +103,7 @@ async fn the_swarm_is_registered_first_and_now_and_then() {
 
 #[tokio::test]
 async fn what_is_told_has_the_documented_form() {
-    let (feed, calls) = feed(StatusCode::OK).await;
+    let (mut feed, calls) = feed(StatusCode::OK).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     feed.beat(&client, None).await.unwrap();
     let calls = calls.lock().unwrap();
@@ -127,7 +127,7 @@ async fn what_is_told_has_the_documented_form() {
 
 #[tokio::test]
 async fn a_refusal_is_a_failure_and_the_service_beats_on() {
-    let (feed, calls) = feed(StatusCode::SERVICE_UNAVAILABLE).await;
+    let (mut feed, calls) = feed(StatusCode::SERVICE_UNAVAILABLE).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     let failure = feed.beat(&client, None).await.unwrap_err();
     let refused = FeedFailure::Refused(StatusCode::SERVICE_UNAVAILABLE);

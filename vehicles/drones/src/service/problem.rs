@@ -30,7 +30,7 @@ pub enum Problem {
     /// A stop came after the motion was asked or previewed.
     #[error("{0}; ask again if the motion is still wanted")]
     StoppedSince(String),
-    /// The drones are not where the approved preview saw them.
+    /// The drones are not at rest, or not where the approved preview saw them.
     #[error("{0}; propose the mission again")]
     Moved(String),
     /// Nothing trustworthy is known about the swarm.
@@ -106,7 +106,7 @@ impl Problem {
             Self::MissionActive(_) => (CONFLICT, "mission-active", "A mission flies", NoEffect),
             Self::Conflicting(_) => (CONFLICT, "conflicting", "Drones too close", NoEffect),
             Self::StoppedSince(_) => (CONFLICT, "stopped-since", "Stopped since", NoEffect),
-            Self::Moved(_) => (CONFLICT, "moved", "Not as previewed", NoEffect),
+            Self::Moved(_) => (CONFLICT, "moved", "Drones not as expected", NoEffect),
             Self::Stale(_) => (UNAVAILABLE, "stale-state", "Swarm state too old", NoEffect),
             Self::NotActive(_) => (CONFLICT, "not-active", "Mission has ended", NoEffect),
             Self::NotFound => (StatusCode::NOT_FOUND, "not-found", "Not found", NoEffect),
@@ -116,7 +116,8 @@ impl Problem {
                 "Method not allowed",
                 NoEffect,
             ),
-            Self::Unavailable(_) | Self::SwarmRefused(_) => (
+            Self::SwarmRefused(_) => (CONFLICT, "swarm-refused", "Swarm refused", NoEffect),
+            Self::Unavailable(_) => (
                 UNAVAILABLE,
                 "swarm-unavailable",
                 "Swarm unavailable",
@@ -229,7 +230,9 @@ impl From<FenceBreach> for Problem {
             FenceBreach::Stale { .. } | FenceBreach::Unreported { .. } => {
                 Self::Stale(breach.to_string())
             }
-            FenceBreach::Moved { .. } | FenceBreach::PathChanged => Self::Moved(breach.to_string()),
+            FenceBreach::Moving { .. } | FenceBreach::Moved { .. } | FenceBreach::PathChanged => {
+                Self::Moved(breach.to_string())
+            }
             FenceBreach::Conflicting(conflicts) => Self::Conflicting(conflicts),
         }
     }

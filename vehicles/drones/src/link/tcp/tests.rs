@@ -7,7 +7,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
-use super::{Claim, TcpLink, TcpLinkConfig};
+use super::{Claim, PACE, Pace, TcpLink, TcpLinkConfig};
 use crate::clock::SystemClock;
 use crate::contract::state::{BridgeMode, SwarmState};
 use crate::contract::{Command, DroneAck, Formation, MissionType};
@@ -33,7 +33,8 @@ fn impatient(address: &str, writer: u128, epoch: u64, silence: Duration) -> TcpL
         swarm: "swarm-1".to_owned(),
         epoch,
     };
-    TcpLink::spawn_patient(config, Arc::new(SystemClock), silence)
+    let pace = Pace { silence, ..PACE };
+    TcpLink::spawn_at(config, Arc::new(SystemClock), pace)
 }
 
 fn mission(id: u128) -> LinkMission {
@@ -106,7 +107,7 @@ impl Talk {
 
     async fn report(&mut self, x: f64) {
         self.say(&json!({
-            "op": "state", "takenAtMs": 0, "mission": null, "aNewField": true,
+            "op": "state", "takenAtMs": 0, "mission": null, "aNewField": true, "knownMissions": [],
             "drones": [{"id": "drone_1", "x": x, "y": 0, "z": 0}],
         }))
         .await;
@@ -357,4 +358,46 @@ async fn what_is_not_sent_never_arrives() {
     for id in not_sent {
         assert!(!arrived.contains(&id), "{id}");
     }
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_the_next_attempt_to_connect() {
+    let peer = Peer::new().await;
+    let config = TcpLinkConfig {
+        address: peer.address.clone(),
+        writer: Uuid::from_u128(1),
+        swarm: "swarm-1".to_owned(),
+        epoch: 1,
+    };
+    let pace = Pace {
+        first_pause: LONG * 60,
+        longest_pause: LONG * 60,
+        ..PACE
+    };
+    let link = TcpLink::spawn_at(config, Arc::new(SystemClock), pace);
+    drop(peer.serve(0.0).await);
+    until(&link, |state| {
+        state.connection == 1 && !state.bridge.is_live()
+    })
+    .await;
+    let stopping = async {
+        loop {
+            let outcome = link.command(Command::Land, None, LONG).await;
+            if !matches!(outcome, LinkOutcome::NotSent { .. }) {
+                return outcome;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let answering = async {
+        let mut talk = peer.serve(0.0).await;
+        let command = talk.read().await;
+        talk.ack(&command, true, None).await;
+        talk
+    };
+    let (outcome, _talk) = tokio::join!(stopping, answering);
+    assert!(
+        matches!(outcome, LinkOutcome::Acknowledged { .. }),
+        "{outcome:?}"
+    );
 }

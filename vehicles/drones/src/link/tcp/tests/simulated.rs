@@ -124,7 +124,7 @@ async fn a_later_start_of_the_service_takes_over_and_the_older_one_knows() {
     let address = simulator().await;
     let older = live(&address, 1, 1).await;
     let mut claims = older.claims();
-    let newer = live(&address, 2, 2).await;
+    let newer = live(&address, 1, 2).await;
     claims
         .wait_for(|claim| matches!(claim, Claim::Refused { .. }))
         .await
