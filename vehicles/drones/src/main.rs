@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use interlock_drones::config::{Config, ConfigError};
+use interlock_drones::config::{Config, ConfigError, KEYS_VARIABLE};
 use interlock_drones::database::{Database, DatabaseError};
 use interlock_drones::feed::Feed;
 use interlock_drones::link::SwarmLink;
@@ -128,7 +128,10 @@ fn read_config(path: &Path) -> Result<Config, Failure> {
         path: path.to_owned(),
         source,
     })?;
-    Ok(Config::read(&text, |name| std::env::var(name).ok())?)
+    let environment = |name: &str| std::env::var(name).ok();
+    Ok(Config::read(&text, environment, |file| {
+        std::fs::read_to_string(file)
+    })?)
 }
 
 async fn serve(path: &Path) -> Result<(), Failure> {
@@ -241,6 +244,10 @@ fn rotate_on_hangup(path: PathBuf, keys: Keys) -> io::Result<()> {
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
             match read_config(&path) {
+                Ok(config) if config.keys_are_fixed => tracing::error!(
+                    "the keys stay as they are: they come from {KEYS_VARIABLE}, which does not \
+                     change in a running process; use `key_file`, or start the service again"
+                ),
                 Ok(config) => {
                     keys.rotate(config.keys);
                     tracing::info!("the keys were read again");

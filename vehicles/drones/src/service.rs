@@ -10,6 +10,7 @@ use interlock_guard::Clock;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+use crate::contract::MissionRequest;
 use crate::contract::state::SwarmState;
 use crate::crash::CrashAt;
 use crate::epoch::StopEpoch;
@@ -17,6 +18,7 @@ use crate::limits::Limits;
 use crate::link::SwarmLink;
 use crate::missions::Missions;
 use crate::operations::{KEEP_MISSIONS, Legacy, Operations};
+use crate::preview::{Previewed, preview};
 
 mod handlers;
 pub mod problem;
@@ -131,6 +133,17 @@ impl Service {
         }
         self.record_once().await?;
         self.operations.close(drained.is_ok()).await
+    }
+
+    /// Plans a mission on `state`, and says what would keep it from being flown as it stands.
+    fn plan(&self, request: &MissionRequest, state: &SwarmState, stop_epoch: u64) -> Previewed {
+        let mut planned = preview(request, state, stop_epoch, self.clock.now());
+        let faults = self.limits.start_faults(&planned.fence.starts);
+        let said = faults
+            .into_iter()
+            .map(|fault| format!("As it stands this would be refused: {fault}."));
+        planned.preview.assumptions.extend(said);
+        planned
     }
 
     /// What the swarm reports, while it does.

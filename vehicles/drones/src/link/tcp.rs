@@ -95,6 +95,7 @@ struct Shared {
     hang_up: watch::Sender<u64>,
     /// A stop wants the link back now.
     wanted: Notify,
+    /// Reports that could not be read so far.
     dropped_reports: AtomicU64,
 }
 
@@ -143,12 +144,6 @@ impl TcpLink {
         self.shared.claim.subscribe()
     }
 
-    /// Reports that could not be read so far.
-    #[must_use]
-    pub fn dropped_reports(&self) -> u64 {
-        self.shared.dropped_reports.load(Ordering::Relaxed)
-    }
-
     async fn ask(
         &self,
         queue: &mpsc::Sender<Outgoing>,
@@ -188,7 +183,7 @@ impl SwarmLink for TcpLink {
         Arc::clone(&self.shared.state.borrow())
     }
 
-    async fn start_through(
+    async fn start(
         &self,
         mission: &LinkMission,
         gate: Arc<dyn StartGate>,

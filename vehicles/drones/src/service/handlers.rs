@@ -23,7 +23,7 @@ use crate::fence::Fence;
 use crate::limits::Faults;
 use crate::missions::Found;
 use crate::operations::{Answer, Effect, StopAnswered};
-use crate::preview::{Previewed, preview};
+use crate::preview::Previewed;
 
 type Shared = State<Arc<Service>>;
 
@@ -56,12 +56,7 @@ pub(super) async fn preview_mission(
     let request = service.limits.read_mission(&body)?;
     let state = service.link.state();
     let epoch = service.epoch.current().epoch;
-    Ok(axum::Json(preview(
-        &request,
-        &state,
-        epoch,
-        service.clock.now(),
-    )))
+    Ok(axum::Json(service.plan(&request, &state, epoch)))
 }
 
 /// `POST /api/missions`
@@ -190,7 +185,7 @@ fn json<T: Serialize>(status: StatusCode, result: Result<T, Problem>) -> Respons
 }
 
 /// A kept answer, byte for byte.
-fn respond(answer: Answer) -> Response {
+pub(super) fn respond(answer: Answer) -> Response {
     let status = StatusCode::from_u16(answer.status);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(Body::from(answer.body));

@@ -1,19 +1,20 @@
 //! Why something was not done: problem details (RFC 9457) that say what happened to the vehicles.
 
-use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use interlock_guard::PROBLEM_JSON;
 use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::handlers::respond;
 use crate::fence::FenceBreach;
 use crate::limits::Faults;
 use crate::operations::{Answer, Effect};
 use crate::preview::Conflict;
+
+#[cfg(test)]
+mod tests;
 
 /// Every way in which this service says no.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -30,7 +31,7 @@ pub enum Problem {
     /// A stop came after the motion was asked or previewed.
     #[error("{0}; ask again if the motion is still wanted")]
     StoppedSince(String),
-    /// The drones are not at rest, or not where the approved preview saw them.
+    /// The drones are not at rest, not where the approved preview saw them, or outside the limits.
     #[error("{0}; propose the mission again")]
     Moved(String),
     /// Nothing trustworthy is known about the swarm.
@@ -207,13 +208,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let answer = self.answer();
-        let status = StatusCode::from_u16(answer.status);
-        let mut response = Response::new(Body::from(answer.body));
-        *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let json = HeaderValue::from_static(PROBLEM_JSON);
-        response.headers_mut().insert(CONTENT_TYPE, json);
-        response
+        respond(self.answer())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::fence::{Fence, Placed};
 use crate::link::{LinkMission, LinkOutcome, StartGate};
 use crate::missions::{Missions, Taken, Unsettled};
 use crate::operations::{Answer, Begun, Record, Standing};
-use crate::preview::{Previewed, preview};
+use crate::preview::Previewed;
 
 /// The longest wait for the swarm's answer to a start.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -136,10 +136,13 @@ impl Service {
             return Err(Problem::MissionActive(flown.id));
         }
         let now = self.clock.now();
-        let planned = preview(request, &state, stops.epoch, now);
+        let planned = self.plan(request, &state, stops.epoch);
         match &ask.fence {
             Some(fence) => fence.compare(&planned, &state, now)?,
             None => planned.check_direct(&state, now)?,
+        }
+        if let Some(fault) = self.limits.start_faults(&planned.fence.starts).pop() {
+            return Err(Problem::Moved(fault));
         }
         Ok(planned)
     }
@@ -158,7 +161,7 @@ impl Service {
         };
         let gate = Arc::new(gate);
         let passed: Arc<dyn StartGate> = Arc::<Gate>::clone(&gate);
-        let outcome = self.link.start_through(mission, passed, patience).await;
+        let outcome = self.link.start(mission, passed, patience).await;
         self.crash_at.reached(CrashPoint::AfterAck);
         match outcome {
             LinkOutcome::Acknowledged { .. } => Ok(()),

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::clock::SystemClock;
 use crate::contract::state::{BridgeMode, SwarmState};
 use crate::contract::{Command, DroneAck, Formation, MissionType};
 use crate::geometry::Point;
-use crate::link::{LinkMission, LinkOutcome, SwarmLink};
+use crate::link::{LinkMission, LinkOutcome, StartGate, SwarmLink};
 
 mod simulated;
 
@@ -35,6 +36,15 @@ fn impatient(address: &str, writer: u128, epoch: u64, silence: Duration) -> TcpL
     };
     let pace = Pace { silence, ..PACE };
     TcpLink::spawn_at(config, Arc::new(SystemClock), pace)
+}
+
+/// A gate that lets everything pass.
+struct Open;
+
+impl StartGate for Open {
+    fn wanted(&self, _connection: u64) -> bool {
+        true
+    }
 }
 
 fn mission(id: u128) -> LinkMission {
@@ -145,7 +155,7 @@ async fn without_a_connection_nothing_is_sent() {
     })
     .await;
     for outcome in [
-        link.start(&mission(1), LONG).await,
+        link.start(&mission(1), Arc::new(Open), LONG).await,
         link.command(Command::Land, None, LONG).await,
     ] {
         assert!(is_not_sent(&outcome, "swarm link is down"), "{outcome:?}");
@@ -172,7 +182,10 @@ async fn a_connection_that_is_not_the_writers_sends_nothing() {
     };
     claims.wait_for(|claim| *claim == refused).await.unwrap();
     assert_eq!(link.state().received_at, None);
-    assert!(is_not_sent(&link.start(&mission(1), LONG).await, "down"));
+    assert!(is_not_sent(
+        &link.start(&mission(1), Arc::new(Open), LONG).await,
+        "down"
+    ));
     // It asks again.
     let _talk = peer.serve(2.0).await;
     claims
@@ -196,7 +209,7 @@ async fn answers_are_told_apart() {
     };
 
     let (mission, command) = (mission(1), Command::Hold);
-    let (outcome, ()) = tokio::join!(link.start(&mission, LONG), async {
+    let (outcome, ()) = tokio::join!(link.start(&mission, Arc::new(Open), LONG), async {
         let request = talk.read().await;
         assert_eq!(request["op"], "start");
         assert_eq!(request["mission"]["id"], mission.id.to_string());
@@ -235,7 +248,7 @@ async fn a_stop_passes_a_start_that_waits_and_a_lost_answer_is_unknown() {
     until(&link, |state| state.bridge.is_live()).await;
     let starting = tokio::spawn({
         let link = Arc::clone(&link);
-        async move { link.start(&mission(1), LONG).await }
+        async move { link.start(&mission(1), Arc::new(Open), LONG).await }
     });
     assert_eq!(talk.read().await["op"], "start");
     let (outcome, ()) = tokio::join!(link.command(Command::Land, None, LONG), async {
@@ -258,7 +271,7 @@ async fn no_answer_to_a_start_is_unknown_until_a_new_connection_settles_it() {
     let link = link_to(&peer.address, 1, 1);
     let mut talk = peer.serve(1.0).await;
     let before = until(&link, |state| state.bridge.is_live()).await;
-    let outcome = link.start(&mission(1), SHORT).await;
+    let outcome = link.start(&mission(1), Arc::new(Open), SHORT).await;
     assert!(
         is_unknown(&outcome, "no answer came in time"),
         "{outcome:?}"
@@ -292,7 +305,7 @@ async fn the_last_state_stays_and_is_marked_while_the_link_is_down() {
     talk.report(1e300).await;
     talk.report(3.0).await;
     let live = until(&link, |state| state.drones[0].position.x == 3.0).await;
-    assert_eq!(link.dropped_reports(), 3);
+    assert_eq!(link.shared.dropped_reports.load(Ordering::Relaxed), 3);
     drop(talk);
     let down = until(&link, |state| !state.bridge.is_live()).await;
     assert_eq!(down.drones, live.drones);
@@ -335,7 +348,7 @@ async fn what_is_not_sent_never_arrives() {
     let starting: Vec<_> = (1..=40)
         .map(|id| {
             let (link, large) = (Arc::clone(&link), large(id));
-            tokio::spawn(async move { (id, link.start(&large, SHORT).await) })
+            tokio::spawn(async move { (id, link.start(&large, Arc::new(Open), SHORT).await) })
         })
         .collect();
     let mut not_sent = Vec::new();

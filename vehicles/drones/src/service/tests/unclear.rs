@@ -355,6 +355,44 @@ async fn a_drone_the_answer_leaves_out_did_not_hear() {
     assert_eq!(reply.json()["drones"][1], left_out);
 }
 
+/// Limits bind the place a drone starts from as well.
+#[tokio::test]
+async fn nothing_starts_outside_the_limits() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    let told = async |rig: &Rig| {
+        let body = route().to_string();
+        let call = Call::new("drones.internal.preview", "/internal/preview", &body);
+        let planned = rig.check(&call, 200, "", "").await.json();
+        planned["preview"]["assumptions"].to_string()
+    };
+    rig.when(|state| state.bridge.is_live()).await;
+    let said = told(&rig).await;
+    assert!(!said.contains("refused"), "{said}");
+    for (x, z, fault) in [
+        (1001.0, -3.0, "outside the geofence"),
+        (0.0, 121.0, "at most 120 m high"),
+    ] {
+        wire.say(&json!({
+            "op": "state", "takenAtMs": 0, "mission": null, "knownMissions": [],
+            "drones": [{"id": "drone_1", "x": x, "y": 0.0, "z": z, "armed": false}],
+        }))
+        .await;
+        rig.when(|state| {
+            let drone = state.drone("drone_1");
+            drone.is_some_and(|drone| drone.position.z == z)
+        })
+        .await;
+        let said = told(&rig).await;
+        assert!(said.contains("refused") && said.contains(fault), "{said}");
+        let reply = rig
+            .check(&Call::start(&route()), 409, "moved", "none")
+            .await;
+        assert!(reply.text.contains(fault), "{}", reply.text);
+    }
+}
+
 /// What the swarm reports while a start waits for the disk counts.
 #[tokio::test]
 async fn a_start_is_judged_again_after_the_disk() {
