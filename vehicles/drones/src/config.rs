@@ -1,7 +1,8 @@
 //! The configuration: read once, every fault reported at once, secrets never shown.
 
+use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock_guard::{KeyError, KeySet};
 use thiserror::Error;
@@ -33,6 +34,8 @@ pub struct Config {
     pub gateway_ops: Option<String>,
     /// The keys shared with the gateway.
     pub keys: KeySet,
+    /// They come from the environment, which never changes in a running process.
+    pub keys_are_fixed: bool,
     /// Bounds of every mission.
     pub limits: Limits,
     /// Where a test wants this process to end.
@@ -45,13 +48,15 @@ pub struct Config {
 pub struct ConfigError(pub Vec<String>);
 
 impl Config {
-    /// Reads the text of the file; `environment` gives the value of a variable.
+    /// Reads the text of the file; `environment` gives the value of a variable, and `file` the
+    /// text of another file.
     ///
     /// # Errors
     /// Every fault found, each naming its field.
     pub fn read(
         text: &str,
         environment: impl Fn(&str) -> Option<String>,
+        file: impl Fn(&Path) -> io::Result<String>,
     ) -> Result<Self, ConfigError> {
         let table = text.parse::<Table>().map_err(|error| {
             // The parser's own display quotes the faulty line, which may hold a key.
@@ -83,7 +88,9 @@ impl Config {
             };
             fields.keep("gateway_ops", read)
         });
-        let keys = fields.keys(environment(KEYS_VARIABLE));
+        let from_environment = environment(KEYS_VARIABLE);
+        let keys_are_fixed = from_environment.is_some();
+        let keys = fields.keys(from_environment, file);
         let limits = fields.limits();
         let crash_at = CrashAt::parse(environment(CRASH_VARIABLE).as_deref());
         let crash_at = crash_at.map_err(|error| fields.faults.push(error.to_string()));
@@ -106,6 +113,7 @@ impl Config {
                 database,
                 gateway_ops,
                 keys,
+                keys_are_fixed,
                 limits,
                 crash_at,
             }),
@@ -152,24 +160,42 @@ impl Fields {
     }
 
     /// SECURITY: no fault below shows a secret.
-    fn keys(&mut self, environment: Option<String>) -> Option<KeySet> {
+    fn keys(
+        &mut self,
+        environment: Option<String>,
+        file: impl Fn(&Path) -> io::Result<String>,
+    ) -> Option<KeySet> {
         let listed = self.table.remove("keys");
-        let (source, read) = match (environment, listed) {
-            (Some(text), _) => (KEYS_VARIABLE, KeySet::parse(&text)),
-            (None, Some(Value::Array(items))) => {
+        let path = self.text("key_file");
+        let (source, read) = match (environment, listed, path) {
+            (Some(text), _, _) => (KEYS_VARIABLE, KeySet::parse(&text)),
+            (None, Some(_), Some(_)) => {
+                self.faults
+                    .push("`keys` and `key_file` are two places; give one".to_owned());
+                return None;
+            }
+            (None, None, Some(path)) => match file(Path::new(&path)) {
+                Ok(text) => ("key_file", KeySet::parse(&text.replace('\n', ","))),
+                Err(error) => {
+                    self.faults
+                        .push(format!("`key_file` cannot be read: {error}"));
+                    return None;
+                }
+            },
+            (None, Some(Value::Array(items)), None) => {
                 let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
                 let joined = texts.map(|texts| texts.join(","));
                 let read = joined.map_or(Err(KeyError::Form), |joined| KeySet::parse(&joined));
                 ("keys", read)
             }
-            (None, Some(_)) => {
+            (None, Some(_), None) => {
                 self.faults
                     .push("`keys` must be an array of `kid:base64url`".to_owned());
                 return None;
             }
-            (None, None) => {
+            (None, None, None) => {
                 self.faults.push(format!(
-                    "`keys` is required, here or in the environment as {KEYS_VARIABLE}"
+                    "`key_file` or `keys` is required, or in the environment {KEYS_VARIABLE}"
                 ));
                 return None;
             }

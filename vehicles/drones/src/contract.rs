@@ -212,12 +212,27 @@ pub struct LandAnswer {
     pub drones: Vec<DroneAck>,
 }
 
+/// A mission that an abort ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Aborted {
+    /// One of this service's.
+    Mission(Mission),
+    /// One the swarm reports and this service knows nothing more of.
+    Reported {
+        /// Its id.
+        id: Uuid,
+        /// Always [`MissionStatus::Aborted`].
+        status: MissionStatus,
+    },
+}
+
 /// The answer to an abort: the mission, and what was sent for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AbortAnswer {
     /// The mission, ended.
     #[serde(flatten)]
-    pub mission: Mission,
+    pub mission: Aborted,
     /// What was sent.
     pub command: Command,
     /// False: sent, but the stop is not yet durable at the service.

@@ -13,7 +13,7 @@ use thiserror::Error;
 mod tests;
 
 /// The layout below; a file of another layout is refused.
-const LAYOUT: i64 = 1;
+const LAYOUT: i64 = 2;
 
 /// How long one statement waits for a lock that somebody else holds on the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -45,12 +45,19 @@ CREATE INDEX missions_created ON missions (created_ms);
 CREATE TABLE swarm (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     name TEXT NOT NULL,
+    writer TEXT,
     starts INTEGER NOT NULL,
     stop_epoch INTEGER NOT NULL,
     last_stop_ms INTEGER,
     clean INTEGER NOT NULL
 ) STRICT;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+";
+
+/// From layout 1, which had no writer.
+const FROM_1: &str = "
+ALTER TABLE swarm ADD COLUMN writer TEXT;
+PRAGMA user_version = 2;
 ";
 
 /// The open file.
@@ -85,14 +92,16 @@ impl Database {
         let layout: i64 = sqlx::query_scalar("PRAGMA user_version")
             .fetch_one(&pool)
             .await?;
-        match layout {
-            0 => {
-                let mut transaction = pool.begin().await?;
-                sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
-                transaction.commit().await?;
-            }
-            LAYOUT => {}
+        let statements = match layout {
+            0 => Some(SCHEMA),
+            1 => Some(FROM_1),
+            LAYOUT => None,
             other => return Err(DatabaseError::Layout(other)),
+        };
+        if let Some(statements) = statements {
+            let mut transaction = pool.begin().await?;
+            sqlx::raw_sql(statements).execute(&mut *transaction).await?;
+            transaction.commit().await?;
         }
         Ok(Self { pool, _lock: lock })
     }

@@ -13,6 +13,10 @@ use tokio::sync::watch;
 #[cfg(test)]
 mod tests;
 
+/// How far the epoch leaps after a life that broke off: further than any life stops, and so short
+/// that a leap a minute reaches the end of the exact integers of JSON (2^53) in 16,000 years.
+pub const LEAP: u64 = 1 << 20;
+
 /// The stops so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
@@ -27,6 +31,15 @@ impl Stops {
     #[must_use]
     pub fn after(&self, asked_at: Timestamp) -> bool {
         self.last.is_some_and(|last| asked_at <= last)
+    }
+
+    /// These and all that may have come since without being recorded, the last one `now`.
+    #[must_use]
+    pub fn leap(self, now: Timestamp) -> Self {
+        Self {
+            epoch: self.epoch.saturating_add(LEAP),
+            last: Some(self.last.map_or(now, |last| last.max(now))),
+        }
     }
 }
 

@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use interlock_guard::{Clock, FEED_HEADER, Keys, sign_feed};
+use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
 use uuid::Uuid;
 
 use crate::contract::state::SwarmState;
+use crate::fence::STALE_AFTER_SECONDS;
 use crate::link::SwarmLink;
 use crate::service::router::SERVICE;
 
@@ -35,6 +37,16 @@ const REGISTER_EVERY: u32 = 30;
 
 /// Failures in a row between two lines in the log.
 const LOG_EVERY: u32 = 60;
+
+/// The most bytes of a refusal that are read.
+const MOST_BYTES: usize = 16 * 1024;
+
+/// What the gateway adds to the refusal of an old revision.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Stale {
+    current_revision: u64,
+}
 
 /// The feed of one swarm to one gateway.
 pub struct Feed {
@@ -63,6 +75,12 @@ pub enum FeedFailure {
     /// No answer in time.
     #[error("no answer within {} ms", PATIENCE.as_millis())]
     Silent,
+    /// The gateway knows a later revision of the swarm.
+    #[error("the gateway knows revision {current} already; going on from there")]
+    Stale {
+        /// Which one.
+        current: u64,
+    },
     /// The gateway did not accept it.
     #[error("the gateway answered {0}")]
     Refused(StatusCode),
@@ -70,7 +88,7 @@ pub enum FeedFailure {
 
 impl Feed {
     /// Registers and beats for ever.
-    pub async fn run(self) {
+    pub async fn run(mut self) {
         let client = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
         let mut ticks = tokio::time::interval(BEAT);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -99,7 +117,7 @@ impl Feed {
     /// One beat, after a registration where one is due; the beats since that. A registration that
     /// is refused stops no beat: an older one may stand.
     async fn beat(
-        &self,
+        &mut self,
         client: &Client<HttpConnector, Full<Bytes>>,
         registered_for: Option<u32>,
     ) -> Result<u32, FeedFailure> {
@@ -109,7 +127,12 @@ impl Feed {
                 let path = format!("/registry/objects/Swarm/{}", self.swarm);
                 let object = json!({ "revision": self.revision, "parents": [self.account] });
                 let put = self.call(client, Method::PUT, &path, object.to_string());
-                (put.await, 0)
+                let put = put.await;
+                if let Err(FeedFailure::Stale { current }) = put {
+                    // A clock set back since the last start. The next beat says it again.
+                    self.revision = current.saturating_add(1);
+                }
+                (put, 0)
             }
         };
         let checks = checks(&self.link.state(), self.clock.as_ref());
@@ -147,11 +170,22 @@ impl Feed {
             .await
             .map_err(|_| FeedFailure::Silent)?
             .map_err(|error| failed(&error))?;
-        if response.status().is_success() {
-            Ok(())
-        } else {
-            Err(FeedFailure::Refused(response.status()))
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
         }
+        let body = Limited::new(response.into_body(), MOST_BYTES).collect();
+        let told: Option<Stale> = match tokio::time::timeout(PATIENCE, body).await {
+            Ok(Ok(body)) => serde_json::from_slice(&body.to_bytes()).ok(),
+            // What it says more of the refusal is not needed.
+            Ok(Err(_)) | Err(_) => None,
+        };
+        Err(match told {
+            Some(told) if status == StatusCode::CONFLICT => FeedFailure::Stale {
+                current: told.current_revision,
+            },
+            _ => FeedFailure::Refused(status),
+        })
     }
 }
 
@@ -159,17 +193,21 @@ impl Feed {
 /// unhealthy: a restart would not help.
 fn checks(state: &SwarmState, clock: &dyn Clock) -> serde_json::Value {
     let live = state.bridge.is_live();
-    let description = match &state.reason {
-        Some(reason) if !live => format!("no live link to the swarm: {reason}"),
+    let age = state.age_seconds(clock.now());
+    // A swarm whose reports are not understood keeps its link and tells nothing.
+    let fresh = live && age.is_some_and(|age| age <= STALE_AFTER_SECONDS);
+    let description = match (&state.reason, age) {
+        (Some(reason), _) if !live => format!("no live link to the swarm: {reason}"),
+        (_, Some(age)) if !fresh => format!("no report was understood for {age:.1} s"),
         _ => "the swarm reports".to_owned(),
     };
     json!({
         "swarm_bridge": {
-            "status": if live { "Healthy" } else { "Degraded" },
+            "status": if fresh { "Healthy" } else { "Degraded" },
             "description": description,
             "data": {
                 "swarmBridge": state.bridge,
-                "lastStateAgeSeconds": state.age_seconds(clock.now()),
+                "lastStateAgeSeconds": age,
             },
         },
     })

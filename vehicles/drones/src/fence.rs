@@ -77,6 +77,14 @@ pub enum FenceBreach {
         /// Which drone.
         drone: String,
     },
+    /// A drone is not at rest, so where it is says nothing of where it will be.
+    #[error("{drone} is not at rest ({status:?}); every drone must have landed or hold its place")]
+    Moving {
+        /// Which drone.
+        drone: String,
+        /// What it does.
+        status: DroneStatus,
+    },
     /// A drone is not where the preview saw it.
     #[error(
         "{drone} is {meters:.2} m from where the preview saw it; \
@@ -140,7 +148,7 @@ impl Fence {
     /// from `state`.
     ///
     /// # Errors
-    /// The first reason not to fly: stopped since, stale, unreported, moved,
+    /// The first reason not to fly: stopped since, unreported, stale, moving, moved,
     /// path changed, conflicting, in this order.
     pub fn compare(
         &self,
@@ -183,7 +191,7 @@ impl Previewed {
     /// made just now from `state`, may fly.
     ///
     /// # Errors
-    /// Stale, unreported or conflicting, in this order.
+    /// Unreported, stale, moving or conflicting, in this order.
     pub fn check_direct(&self, state: &SwarmState, now: Timestamp) -> Result<(), FenceBreach> {
         check_present(self, state, now)?;
         check_conflicts(self)
@@ -209,7 +217,8 @@ impl Placed {
 }
 
 /// Present positions of all drones that matter: those that are to fly, and
-/// those outside the mission that were not on the ground when last heard.
+/// those outside the mission that were not on the ground when last heard. All
+/// of them at rest.
 fn check_present(fresh: &Previewed, state: &SwarmState, now: Timestamp) -> Result<(), FenceBreach> {
     let mut oldest = state.age_seconds(now);
     if oldest.is_none() || !state.bridge.is_live() {
@@ -232,9 +241,23 @@ fn check_present(fresh: &Previewed, state: &SwarmState, now: Timestamp) -> Resul
             oldest = oldest.map(|age| age.max(drone.age_seconds(now)));
         }
     }
-    match oldest {
-        Some(age) if age <= STALE_AFTER_SECONDS => Ok(()),
-        age => Err(FenceBreach::Stale { age }),
+    if oldest.is_none_or(|age| age.is_nan() || age > STALE_AFTER_SECONDS) {
+        return Err(FenceBreach::Stale { age: oldest });
+    }
+    // The preview takes every other drone for standing where it is, and every start for a start.
+    let moving = state.drones.iter().find(|drone| {
+        let status = drone.status();
+        !matches!(
+            status,
+            DroneStatus::Landed | DroneStatus::Idle | DroneStatus::Holding
+        )
+    });
+    match moving {
+        None => Ok(()),
+        Some(drone) => Err(FenceBreach::Moving {
+            drone: drone.id.clone(),
+            status: drone.status(),
+        }),
     }
 }
 

@@ -1,11 +1,13 @@
 //! The limits of a mission, and the reading of requests against them.
 //!
 //! Every fault of a request is found and said together. Limits bind what is
-//! flown: each lane- or slot-shifted point of each drone, not only the route.
+//! flown: each lane- or slot-shifted point of each drone, not only the route,
+//! and the place each drone starts from.
 
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Command, Formation, MissionRequest, MissionType, drone_id};
+use crate::fence::Placed;
 use crate::geometry::Point;
 use crate::json::Json;
 use crate::paths::offset;
@@ -234,6 +236,25 @@ impl Limits {
             "`spacingMeters` must be above 0 and at most {most} m, not {meters}"
         ));
         None
+    }
+
+    /// One sentence for each drone that would start outside these limits. On the ground, or in a
+    /// hollow below the origin, is no fault.
+    #[must_use]
+    pub fn start_faults(&self, starts: &[Placed]) -> Vec<String> {
+        let faults = starts.iter().flat_map(|start| {
+            let point = start.point();
+            let lifted = Point {
+                z: if point.z <= 0.0 {
+                    self.max_altitude_meters
+                } else {
+                    point.z
+                },
+                ..point
+            };
+            self.point_faults(&format!("the start of {}", start.drone_id), lifted)
+        });
+        faults.collect()
     }
 
     fn point_faults(&self, what: &str, point: Point) -> Vec<String> {

@@ -88,31 +88,15 @@ pub trait StartGate: Send + Sync {
     fn written(&self) {}
 }
 
-/// A gate that lets everything pass.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OpenGate;
-
-impl StartGate for OpenGate {
-    fn wanted(&self, _connection: u64) -> bool {
-        true
-    }
-}
-
 /// A link to one swarm.
 #[async_trait]
 pub trait SwarmLink: Send + Sync {
     /// What the swarm last reported. Never waits.
     fn state(&self) -> Arc<SwarmState>;
 
-    /// Starts a mission. Waits at most `deadline` for the swarm's answer.
-    async fn start(&self, mission: &LinkMission, deadline: Duration) -> LinkOutcome {
-        self.start_through(mission, Arc::new(OpenGate), deadline)
-            .await
-    }
-
     /// Starts a mission if it is still wanted when its turn on the wire comes;
-    /// otherwise nothing is sent.
-    async fn start_through(
+    /// otherwise nothing is sent. Waits at most `deadline` for the swarm's answer.
+    async fn start(
         &self,
         mission: &LinkMission,
         gate: Arc<dyn StartGate>,

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use interlock_drones::config::{Config, ConfigError};
+use interlock_drones::config::{Config, ConfigError, KEYS_VARIABLE};
 use interlock_drones::database::{Database, DatabaseError};
 use interlock_drones::feed::Feed;
 use interlock_drones::link::SwarmLink;
 use interlock_drones::link::tcp::{Claim, TcpLink, TcpLinkConfig};
-use interlock_drones::operations::Operations;
+use interlock_drones::operations::{Beginning, Operations};
 use interlock_drones::server;
 use interlock_drones::service::Service;
 use interlock_drones::service::router::{RouterError, SERVICE, router};
@@ -128,7 +128,10 @@ fn read_config(path: &Path) -> Result<Config, Failure> {
         path: path.to_owned(),
         source,
     })?;
-    Ok(Config::read(&text, |name| std::env::var(name).ok())?)
+    let environment = |name: &str| std::env::var(name).ok();
+    Ok(Config::read(&text, environment, |file| {
+        std::fs::read_to_string(file)
+    })?)
 }
 
 async fn serve(path: &Path) -> Result<(), Failure> {
@@ -138,13 +141,23 @@ async fn serve(path: &Path) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::new(config.keys);
     let database = Database::open(&config.database).await?;
-    let (operations, legacy) = Operations::open(database, &config.swarm).await?;
-    let starts = legacy.starts;
+    let beginning = Beginning {
+        now: clock.now(),
+        writer: Uuid::new_v4(),
+    };
+    let (operations, legacy) = Operations::open(database, &config.swarm, beginning).await?;
+    if !legacy.clean {
+        let epoch = legacy.stops.epoch;
+        tracing::warn!(
+            epoch,
+            "the last run broke off; motion asked before this start is refused"
+        );
+    }
     let link_config = TcpLinkConfig {
         address: config.link,
-        writer: Uuid::new_v4(),
+        writer: legacy.writer,
         swarm: config.swarm.clone(),
-        epoch: starts,
+        epoch: legacy.starts,
     };
     let link = Arc::new(TcpLink::spawn(link_config, Arc::clone(&clock)));
     hold_swarm(&link).await?;
@@ -231,6 +244,10 @@ fn rotate_on_hangup(path: PathBuf, keys: Keys) -> io::Result<()> {
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
             match read_config(&path) {
+                Ok(config) if config.keys_are_fixed => tracing::error!(
+                    "the keys stay as they are: they come from {KEYS_VARIABLE}, which does not \
+                     change in a running process; use `key_file`, or start the service again"
+                ),
                 Ok(config) => {
                     keys.rotate(config.keys);
                     tracing::info!("the keys were read again");

@@ -26,15 +26,35 @@ pub enum Slot {
     Active(Uuid),
 }
 
-impl Slot {
-    /// The mission in the slot.
-    #[must_use]
-    pub fn mission(self) -> Option<Uuid> {
-        match self {
-            Self::Free => None,
-            Self::Starting(id) | Self::Active(id) => Some(id),
-        }
-    }
+/// What is known of a start that is on record as begun and nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsettled {
+    /// Nothing was sent; only the record of that is missing.
+    NotSent,
+    /// The swarm took it; only the record of that is missing.
+    Flown,
+    /// It may have been sent, on this connection or an earlier one.
+    SentBy(u64),
+}
+
+/// Why there is no room for another start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// This very start is being made, flies, or is not settled yet.
+    Itself,
+    /// Another mission is being started or flies.
+    By(Uuid),
+    /// The outcome of an earlier start is not known.
+    Unsettled,
+}
+
+/// A mission this service has asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// Being started, or not settled: it may fly or not.
+    Unclear(Mission),
+    /// The swarm took it.
+    Taken(Mission),
 }
 
 /// The missions of one swarm.
@@ -51,6 +71,8 @@ struct Book {
     /// Ids, oldest first.
     order: VecDeque<Uuid>,
     slot: Slot,
+    /// Begun and not known to fly: the one that holds the slot, and those nobody is at.
+    begun: BTreeMap<Uuid, Begun>,
     /// The swarm has shown the active mission, so that not showing it means it ended.
     shown: bool,
     /// The connection on which the active mission was started; reports over a later one know it.
@@ -61,15 +83,27 @@ struct Book {
     acknowledged_stop: u64,
 }
 
+/// A start whose outcome is not known.
+#[derive(Debug)]
+struct Begun {
+    mission: Mission,
+    /// The stop epoch it was asked at.
+    asked_at: u64,
+    /// What is known of it; none: somebody is at it.
+    left: Option<Unsettled>,
+}
+
 impl Missions {
-    /// Goes on from `known`, oldest first, and keeps the last `keep`.
+    /// Goes on from `known`, oldest first, and keeps the last `keep`. Of the `begun` ones nobody
+    /// knows whether the last life sent them.
     #[must_use]
-    pub fn new(known: Vec<Mission>, keep: usize) -> Self {
+    pub fn new(known: Vec<Mission>, begun: Vec<Mission>, keep: usize) -> Self {
         let active = known.iter().rev().find(|mission| is_active(mission));
         let mut book = Book {
             slot: active.map_or(Slot::Free, |mission| Slot::Active(mission.id)),
             order: known.iter().map(|mission| mission.id).collect(),
             missions: BTreeMap::new(),
+            begun: BTreeMap::new(),
             shown: false,
             // In an earlier life, so every connection of this one is later.
             sent_on: 0,
@@ -78,6 +112,15 @@ impl Missions {
         };
         book.missions
             .extend(known.into_iter().map(|mission| (mission.id, mission)));
+        book.begun.extend(begun.into_iter().map(|mission| {
+            let begun = Begun {
+                mission,
+                // Every stop of this life is later.
+                asked_at: 0,
+                left: Some(Unsettled::SentBy(0)),
+            };
+            (begun.mission.id, begun)
+        }));
         Self {
             book: Mutex::new(book),
             keep,
@@ -85,10 +128,13 @@ impl Missions {
         }
     }
 
-    /// The mission with this id.
+    /// The mission with this id, whatever is known of it.
     #[must_use]
-    pub fn get(&self, id: Uuid) -> Option<Mission> {
-        self.lock().missions.get(&id).cloned()
+    pub fn find(&self, id: Uuid) -> Option<Found> {
+        let book = self.lock();
+        let taken = book.missions.get(&id).cloned().map(Found::Taken);
+        let unclear = || book.begun.get(&id).map(|begun| begun.mission.clone());
+        taken.or_else(|| unclear().map(Found::Unclear))
     }
 
     /// What the swarm is taken up with.
@@ -97,39 +143,97 @@ impl Missions {
         self.lock().slot
     }
 
-    /// Takes the slot for a start, in one step with finding it free.
+    /// Takes the slot for the start of `mission`, asked at stop epoch `asked_at`, in one step with
+    /// finding it free.
     ///
     /// # Errors
-    /// What holds it.
-    pub fn reserve(&self, id: Uuid) -> Result<(), Slot> {
+    /// What is in the way.
+    pub fn reserve(&self, mission: Mission, asked_at: u64) -> Result<(), Taken> {
         let mut book = self.lock();
-        if book.slot != Slot::Free {
-            return Err(book.slot);
+        let id = mission.id;
+        match book.slot {
+            _ if book.begun.contains_key(&id) => return Err(Taken::Itself),
+            Slot::Starting(other) | Slot::Active(other) => {
+                let itself = other == id;
+                return Err(if itself {
+                    Taken::Itself
+                } else {
+                    Taken::By(other)
+                });
+            }
+            Slot::Free if !book.begun.is_empty() => return Err(Taken::Unsettled),
+            Slot::Free => {}
         }
         book.slot = Slot::Starting(id);
+        let begun = Begun {
+            mission,
+            asked_at,
+            left: None,
+        };
+        book.begun.insert(id, begun);
         Ok(())
     }
 
-    /// The start of `id` did not happen.
+    /// Nobody is at the start of `id` any more, and this is what is known of it.
+    pub fn leave(&self, id: Uuid, known: Unsettled) {
+        if let Some(begun) = self.lock().begun.get_mut(&id) {
+            begun.left = Some(known);
+        }
+    }
+
+    /// The start of `id` is over: its slot is given back unless it flies, and it is forgotten
+    /// unless it was left unsettled.
     pub fn release(&self, id: Uuid) {
         let mut book = self.lock();
         if book.slot == Slot::Starting(id) {
             book.slot = Slot::Free;
         }
+        if book
+            .begun
+            .get(&id)
+            .is_some_and(|begun| begun.left.is_none())
+        {
+            book.begun.remove(&id);
+        }
     }
 
-    /// The swarm took `mission`, which was sent at stop epoch `sent_at` on the connection
-    /// `sent_on` or an earlier one.
-    pub fn insert(&self, mission: Mission, sent_at: u64, sent_on: u64, now: Timestamp) {
+    /// The starts that nobody is at and whose outcome is not on record.
+    #[must_use]
+    pub fn unsettled(&self) -> Vec<(Mission, Unsettled)> {
+        let book = self.lock();
+        let left = book.begun.values();
+        left.filter_map(|begun| Some((begun.mission.clone(), begun.left?)))
+            .collect()
+    }
+
+    /// A start is settled: on record as flown, or as never flown.
+    pub fn settled(&self, id: Uuid, flown: bool, now: Timestamp) {
         let mut book = self.lock();
-        let id = mission.id;
-        if book.missions.insert(id, mission).is_none() {
+        if flown && !book.missions.contains_key(&id) {
+            self.fly(&mut book, id, 0, now);
+        }
+        book.begun.remove(&id);
+    }
+
+    /// The swarm took the mission `id`, which was sent on the connection `sent_on` or an earlier
+    /// one.
+    pub fn flies(&self, id: Uuid, sent_on: u64, now: Timestamp) {
+        let mut book = self.lock();
+        self.fly(&mut book, id, sent_on, now);
+    }
+
+    fn fly(&self, book: &mut Book, id: Uuid, sent_on: u64, now: Timestamp) {
+        let Some(begun) = book.begun.get(&id) else {
+            return;
+        };
+        let asked_at = begun.asked_at;
+        if book.missions.insert(id, begun.mission.clone()).is_none() {
             book.order.push_back(id);
         }
         book.slot = Slot::Active(id);
         book.shown = false;
         book.sent_on = sent_on;
-        if sent_at < book.acknowledged_stop {
+        if asked_at < book.acknowledged_stop {
             book.end(id, MissionStatus::Aborted, now);
             self.changed.notify_one();
         }

@@ -55,6 +55,15 @@ pub struct StopAnswered {
     pub at: Timestamp,
 }
 
+/// What a life of the service brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning {
+    /// When it begins.
+    pub now: Timestamp,
+    /// Who it is to the swarm, if no life before it said so.
+    pub writer: Uuid,
+}
+
 /// What the last life of the service left behind.
 #[derive(Debug)]
 pub struct Legacy {
@@ -66,8 +75,10 @@ pub struct Legacy {
     pub clean: bool,
     /// The missions, oldest first.
     pub missions: Vec<Mission>,
-    /// Operations begun and never finished.
-    pub unsettled: Vec<Uuid>,
+    /// Missions whose start was begun and never finished.
+    pub unsettled: Vec<Mission>,
+    /// Who this service is to the swarm: one id for as long as the file lives.
+    pub writer: Uuid,
 }
 
 /// The operations, missions and stops on record.
@@ -80,9 +91,17 @@ pub struct Operations {
 impl Operations {
     /// Reads what is left from before, and notes that a life begins.
     ///
+    /// SAFETY-STOP: a life that broke off may have stopped the swarm without having recorded it.
+    /// So the stop epoch leaps past every number that life can have reached, and motion asked
+    /// before now is too old.
+    ///
     /// # Errors
     /// [`DatabaseError`].
-    pub async fn open(database: Database, swarm: &str) -> Result<(Self, Legacy), DatabaseError> {
+    pub async fn open(
+        database: Database,
+        swarm: &str,
+        beginning: Beginning,
+    ) -> Result<(Self, Legacy), DatabaseError> {
         let mut transaction = database.pool().begin().await?;
         sqlx::query(
             "INSERT INTO swarm (id, name, starts, stop_epoch, clean) VALUES (1, ?, 0, 0, 1)
@@ -102,7 +121,7 @@ impl Operations {
             });
         }
         let starts = unsigned(row.try_get("starts")?)?.saturating_add(1);
-        let stops = Stops {
+        let recorded = Stops {
             epoch: unsigned(row.try_get("stop_epoch")?)?,
             last: row
                 .try_get::<Option<i64>, _>("last_stop_ms")?
@@ -110,16 +129,30 @@ impl Operations {
                 .transpose()?,
         };
         let clean = row.try_get::<i64, _>("clean")? == 1;
-        sqlx::query("UPDATE swarm SET starts = ?, clean = 0")
-            .bind(signed(starts))
-            .execute(&mut *transaction)
-            .await?;
+        let stops = if clean {
+            recorded
+        } else {
+            recorded.leap(beginning.now)
+        };
+        let writer = match row.try_get::<Option<String>, _>("writer")? {
+            Some(writer) => read_id(&writer)?,
+            None => beginning.writer,
+        };
+        sqlx::query(
+            "UPDATE swarm SET starts = ?, clean = 0, writer = ?, stop_epoch = ?, last_stop_ms = ?",
+        )
+        .bind(signed(starts))
+        .bind(writer.to_string())
+        .bind(signed(stops.epoch))
+        .bind(stops.last.map(Timestamp::as_millisecond))
+        .execute(&mut *transaction)
+        .await?;
         let missions: Vec<String> =
             sqlx::query_scalar("SELECT mission FROM missions ORDER BY created_ms, id")
                 .fetch_all(&mut *transaction)
                 .await?;
         let unsettled: Vec<String> = sqlx::query_scalar(
-            "SELECT id FROM operations WHERE state = 'started' ORDER BY begun_ms",
+            "SELECT body FROM operations WHERE state = 'started' ORDER BY begun_ms",
         )
         .fetch_all(&mut *transaction)
         .await?;
@@ -134,8 +167,9 @@ impl Operations {
                 .collect::<Result<_, _>>()?,
             unsettled: unsettled
                 .iter()
-                .map(|text| read_id(text))
+                .map(|text| mission(text))
                 .collect::<Result<_, _>>()?,
+            writer,
         };
         let running = Arc::new(AllRunning::default());
         Ok((Self { database, running }, legacy))
@@ -292,19 +326,6 @@ impl Operations {
         record.map(|record| record.standing).ok_or_else(|| {
             DatabaseError::Corrupt(format!("operation `{id}` is there and cannot be read"))
         })
-    }
-
-    /// The mission that a begun operation starts.
-    ///
-    /// # Errors
-    /// [`DatabaseError`].
-    pub async fn begun_mission(&self, id: Uuid) -> Result<Option<Mission>, DatabaseError> {
-        let body: Option<String> =
-            sqlx::query_scalar("SELECT body FROM operations WHERE id = ? AND state = 'started'")
-                .bind(id.to_string())
-                .fetch_optional(self.database.pool())
-                .await?;
-        body.as_deref().map(mission).transpose()
     }
 
     /// Writes down the stops so far, how missions ended, and how stops were answered.

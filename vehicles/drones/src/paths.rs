@@ -6,7 +6,7 @@ use crate::contract::{Formation, MissionRequest, MissionType, drone_id};
 use crate::geometry::{Point, round};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Distance between neighboring pads, in meters.
 pub const PAD_SPACING_METERS: f64 = 3.0;
@@ -93,21 +93,6 @@ pub fn flown_paths(request: &MissionRequest, state: &SwarmState) -> Vec<FlownPat
 #[must_use]
 pub fn length(points: &[Point]) -> f64 {
     segments(points).map(|(from, to)| from.distance(to)).sum()
-}
-
-/// The place `distance` meters along `points`: the first point before the
-/// start, the last one past the end.
-#[must_use]
-pub fn walk(points: &[Point], distance: f64) -> Point {
-    let mut left = distance;
-    for (from, to) in segments(points) {
-        let length = from.distance(to);
-        if left < length {
-            return from.plus(to.minus(from).times(left.max(0.0) / length));
-        }
-        left -= length;
-    }
-    points.last().copied().unwrap_or_default()
 }
 
 /// The straight pieces between neighboring points.

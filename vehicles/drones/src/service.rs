@@ -3,21 +3,22 @@
 //! Motion is checked, written down, and only then sent; a stop is sent first and written down
 //! after. Nothing is sent twice, and nothing is said that is not known.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use interlock_guard::Clock;
+use jiff::Timestamp;
 use tokio::sync::watch;
-use uuid::Uuid;
 
+use crate::contract::MissionRequest;
 use crate::contract::state::SwarmState;
 use crate::crash::CrashAt;
 use crate::epoch::StopEpoch;
 use crate::limits::Limits;
 use crate::link::SwarmLink;
-use crate::missions::{Missions, Slot};
+use crate::missions::Missions;
 use crate::operations::{KEEP_MISSIONS, Legacy, Operations};
+use crate::preview::{Previewed, preview};
 
 mod handlers;
 pub mod problem;
@@ -47,28 +48,15 @@ pub struct Service {
     missions: Missions,
     epoch: Arc<StopEpoch>,
     crash_at: CrashAt,
-    /// Starts on record as begun that no handler is at.
-    unsettled: Mutex<BTreeMap<Uuid, Unsettled>>,
     /// One settles at a time.
     settling: tokio::sync::Mutex<()>,
     stop_log: StopLog,
-}
-
-/// What is known of a start that is on record as begun and nothing more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unsettled {
-    /// Nothing was sent; only the record of that is missing.
-    NotSent,
-    /// The swarm took it; only the record of that is missing.
-    Flown,
-    /// It may have been sent, on this connection or an earlier one.
-    SentBy(u64),
+    /// When the last landing that was acknowledged was asked.
+    land_asked: Mutex<Option<Timestamp>>,
 }
 
 impl Service {
-    /// Goes on from what the last life left. After one that broke off while something flew, or
-    /// may have flown, the stop epoch is raised: who planned motion before cannot know what
-    /// happened since.
+    /// Goes on from what the last life left.
     #[must_use]
     pub fn new(
         limits: Limits,
@@ -77,30 +65,20 @@ impl Service {
         (operations, legacy): (Operations, Legacy),
         crash_at: CrashAt,
     ) -> Arc<Self> {
-        let epoch = StopEpoch::new(legacy.stops);
-        let missions = Missions::new(legacy.missions, usize_of(KEEP_MISSIONS));
-        let may_fly = missions.slot() != Slot::Free || !legacy.unsettled.is_empty();
-        if !legacy.clean && may_fly {
-            let raised = epoch.raise(clock.now());
-            tracing::warn!(
-                epoch = raised,
-                "the last run broke off with a mission in the air"
-            );
-        }
-        let begun = legacy.unsettled.into_iter();
+        let keep = usize_of(KEEP_MISSIONS);
         // Whatever an earlier life sent, this life's first connection fences.
-        let unsettled = begun.map(|id| (id, Unsettled::SentBy(0))).collect();
+        let missions = Missions::new(legacy.missions, legacy.unsettled, keep);
         Arc::new(Self {
             limits,
             link,
             clock,
             operations,
             missions,
-            epoch: Arc::new(epoch),
+            epoch: Arc::new(StopEpoch::new(legacy.stops)),
             crash_at,
-            unsettled: Mutex::new(unsettled),
             settling: tokio::sync::Mutex::new(()),
             stop_log: StopLog::default(),
+            land_asked: Mutex::default(),
         })
     }
 
@@ -157,15 +135,20 @@ impl Service {
         self.operations.close(drained.is_ok()).await
     }
 
+    /// Plans a mission on `state`, and says what would keep it from being flown as it stands.
+    fn plan(&self, request: &MissionRequest, state: &SwarmState, stop_epoch: u64) -> Previewed {
+        let mut planned = preview(request, state, stop_epoch, self.clock.now());
+        let faults = self.limits.start_faults(&planned.fence.starts);
+        let said = faults
+            .into_iter()
+            .map(|fault| format!("As it stands this would be refused: {fault}."));
+        planned.preview.assumptions.extend(said);
+        planned
+    }
+
     /// What the swarm reports, while it does.
     fn reported(&self) -> Option<Arc<SwarmState>> {
         Some(self.link.state()).filter(|state| state.bridge.is_live())
-    }
-
-    fn unsettled(&self) -> MutexGuard<'_, BTreeMap<Uuid, Unsettled>> {
-        self.unsettled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -311,6 +311,9 @@ pub enum Refusal {
     /// The body broke off or could not be read.
     #[error("the body could not be read to its end")]
     Unreadable,
+    /// The body did not arrive in its time.
+    #[error("the body did not arrive in time")]
+    Slow,
 }
 
 impl Refusal {
@@ -340,6 +343,7 @@ impl Refusal {
             Self::Full => "full",
             Self::TooLarge => "too-large",
             Self::Unreadable => "unreadable",
+            Self::Slow => "slow",
         }
     }
 

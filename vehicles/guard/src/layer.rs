@@ -1,6 +1,7 @@
 //! Puts the check before the handlers, and its proof into their hands.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
@@ -16,6 +17,9 @@ use uuid::Uuid;
 
 use crate::claims::{Approval, Caller, Claims};
 use crate::guard::{GRANT_HEADER, Guard, Refusal, Verified};
+
+/// A body that takes longer than this to arrive is given up: nobody holds a service by dripping.
+const BODY_WITHIN: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -133,9 +137,11 @@ fn single_header(headers: &HeaderMap) -> Result<&str, Refusal> {
 
 async fn bounded(body: Body, limit: u32) -> Result<Bytes, Refusal> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge),
-        Err(_) => Err(Refusal::Unreadable),
+    let whole = Limited::new(body, limit).collect();
+    match tokio::time::timeout(BODY_WITHIN, whole).await {
+        Err(_) => Err(Refusal::Slow),
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge),
+        Ok(Err(_)) => Err(Refusal::Unreadable),
     }
 }

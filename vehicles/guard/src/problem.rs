@@ -37,6 +37,11 @@ impl IntoResponse for Refusal {
                 "urn:interlock:problem:invalid-request",
                 "Body unreadable",
             ),
+            Self::Slow => (
+                StatusCode::REQUEST_TIMEOUT,
+                "urn:interlock:problem:request-timeout",
+                "Body too slow",
+            ),
             Self::Missing
             | Self::Repeated
             | Self::Malformed

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::{EPSILON_METERS, Motion, closest};
 use crate::geometry::Point;
-use crate::paths::{length, walk};
+use crate::paths::length;
+use crate::paths::tests::walk;
 use crate::preview::NOMINAL_SPEED;
 
 fn points(coordinates: &[[f64; 3]]) -> Vec<Point> {

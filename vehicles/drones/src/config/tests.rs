@@ -1,4 +1,8 @@
-use super::{Config, ConfigError};
+use std::io;
+use std::path::Path;
+
+use super::{Config, ConfigError, KEYS_VARIABLE};
+use crate::limits::Limits;
 
 const KEY: &str = "drones-1:YW4gZXhhbXBsZSBrZXkgb2YgdGhlIGRyb25lcywgbm8h";
 
@@ -18,14 +22,18 @@ max_drone_count = 3
     )
 }
 
+fn no_file(path: &Path) -> io::Result<String> {
+    panic!("asked for {}", path.display());
+}
+
 fn check(text: &str, expected: &[&str]) {
-    let ConfigError(faults) = Config::read(text, |_| None).unwrap_err();
+    let ConfigError(faults) = Config::read(text, |_| None, no_file).unwrap_err();
     assert_eq!(faults, expected);
 }
 
 #[test]
 fn a_whole_configuration_is_read() {
-    let config = Config::read(&whole(), |_| None).unwrap();
+    let config = Config::read(&whole(), |_| None, no_file).unwrap();
     assert_eq!(config.swarm, "swarm-1");
     assert_eq!(config.gateway_ops.as_deref(), Some("127.0.0.1:8081"));
     assert_eq!(config.limits.max_drone_count, 3);
@@ -62,14 +70,16 @@ max_drone_count = 0
 #[test]
 fn no_secret_is_shown() {
     let secret = KEY.split_once(':').unwrap().1;
-    let config = Config::read(&whole(), |_| None).unwrap();
+    let config = Config::read(&whole(), |_| None, no_file).unwrap();
     let shown = format!("{config:?}");
     assert!(
         shown.contains("redacted") && !shown.contains(secret),
         "{shown}"
     );
     let broken = whole().replace("keys = [", "keys = [[");
-    let error = Config::read(&broken, |_| None).unwrap_err().to_string();
+    let error = Config::read(&broken, |_| None, no_file)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("line") && !error.contains(secret), "{error}");
 }
 
@@ -77,9 +87,8 @@ fn no_secret_is_shown() {
 fn the_environment_wins_over_the_file() {
     let with = |name: &str, value: &str| {
         let (name, value) = (name.to_owned(), value.to_owned());
-        Config::read(&whole(), move |asked| {
-            (asked == name).then(|| value.clone())
-        })
+        let environment = move |asked: &str| (asked == name).then(|| value.clone());
+        Config::read(&whole(), environment, no_file)
     };
     let error = with("INTERLOCK_KEY_DRONES", "x").unwrap_err().to_string();
     assert!(error.contains("INTERLOCK_KEY_DRONES"), "{error}");
@@ -88,5 +97,52 @@ fn the_environment_wins_over_the_file() {
     assert!(
         error.to_string().contains("`somewhere` is no crash point"),
         "{error}"
+    );
+}
+
+#[test]
+fn keys_come_from_one_place_and_only_those_of_a_file_can_change() {
+    let with_file = whole().replace(&format!("keys = [\"{KEY}\"]"), "key_file = \"drones.key\"");
+    let read = |text: &str, variable: Option<&str>, file: &str| {
+        let environment = |name: &str| {
+            variable
+                .filter(|_| name == KEYS_VARIABLE)
+                .map(str::to_owned)
+        };
+        Config::read(text, environment, |path| {
+            assert_eq!(path, Path::new("drones.key"));
+            Ok(file.to_owned())
+        })
+    };
+    let two = format!("{KEY}\n{}\n", KEY.replace("drones-1", "drones-2"));
+    assert!(!read(&with_file, None, &two).unwrap().keys_are_fixed);
+    assert!(
+        read(&with_file, Some(KEY), "unread")
+            .unwrap()
+            .keys_are_fixed
+    );
+    let fault = |result: Result<Config, ConfigError>| result.unwrap_err().to_string();
+    assert!(fault(read(&with_file, None, "x")).starts_with("`key_file` is no key set"));
+    let both = format!("key_file = \"drones.key\"\n{}", whole());
+    assert!(fault(read(&both, None, &two)).contains("two places"));
+    let gone = Config::read(
+        &with_file,
+        |_| None,
+        |_| Err(io::ErrorKind::NotFound.into()),
+    );
+    assert!(fault(gone).starts_with("`key_file` cannot be read"));
+}
+
+/// What docs/DRONES.md shows is what this version reads.
+#[test]
+fn the_documented_example_is_read() {
+    let page = include_str!("../../../../docs/DRONES.md");
+    let example = page.split("```toml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    let config = Config::read(example, |_| None, |_| Ok(KEY.to_owned())).unwrap();
+    assert_eq!(
+        config.limits,
+        Limits::default(),
+        "the limits shown are the defaults"
     );
 }

@@ -66,7 +66,7 @@ fn a_mission_has_the_documented_names() {
     );
     assert_eq!(serde_json::from_value::<Mission>(value).unwrap(), mission);
     let answer = super::AbortAnswer {
-        mission,
+        mission: super::Aborted::Mission(mission),
         command: Command::Rtl,
         recorded: true,
         drones: vec![DroneAck {

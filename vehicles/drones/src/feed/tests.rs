@@ -1,4 +1,5 @@
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -12,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-use super::{Feed, FeedFailure};
+use super::{Feed, FeedFailure, checks};
 use crate::clock::Clock;
+use crate::contract::state::{BridgeMode, SwarmState};
 use crate::link::SwarmLink;
 use crate::link::tcp::{TcpLink, TcpLinkConfig};
 
@@ -30,18 +32,18 @@ async fn receive(
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-) -> StatusCode {
+) -> (StatusCode, &'static str) {
     let token = headers["interlock-service"].to_str().unwrap();
     let call = (method.as_str(), uri.path(), body.as_ref());
     if verify_feed(&keys().current(), "drones", token, call, Timestamp::now()).is_err() {
-        return StatusCode::UNAUTHORIZED;
+        return (StatusCode::UNAUTHORIZED, "");
     }
     let body = serde_json::from_slice(&body).unwrap();
     calls
         .lock()
         .unwrap()
         .push((method.to_string(), uri.path().to_owned(), body));
-    answer
+    (answer, r#"{"currentRevision": 8}"#)
 }
 
 /// A feed to a gateway that gives every call this answer.
@@ -79,7 +81,7 @@ async fn feed(answer: StatusCode) -> (Feed, Calls) {
 
 /// Beats with these many beats since the last registration; the methods and paths called.
 async fn check(registered_for: Option<u32>, expected: &[(&str, &str)], beats: u32) {
-    let (feed, calls) = feed(StatusCode::NO_CONTENT).await;
+    let (mut feed, calls) = feed(StatusCode::NO_CONTENT).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     assert_eq!(feed.beat(&client, registered_for).await.unwrap(), beats);
     let calls = calls.lock().unwrap();
@@ -103,7 +105,7 @@ async fn the_swarm_is_registered_first_and_now_and_then() {
 
 #[tokio::test]
 async fn what_is_told_has_the_documented_form() {
-    let (feed, calls) = feed(StatusCode::OK).await;
+    let (mut feed, calls) = feed(StatusCode::OK).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     feed.beat(&client, None).await.unwrap();
     let calls = calls.lock().unwrap();
@@ -127,10 +129,46 @@ async fn what_is_told_has_the_documented_form() {
 
 #[tokio::test]
 async fn a_refusal_is_a_failure_and_the_service_beats_on() {
-    let (feed, calls) = feed(StatusCode::SERVICE_UNAVAILABLE).await;
+    let (mut feed, calls) = feed(StatusCode::SERVICE_UNAVAILABLE).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     let failure = feed.beat(&client, None).await.unwrap_err();
     let refused = FeedFailure::Refused(StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(failure.to_string(), refused.to_string());
     assert_eq!(calls.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_old_revision_goes_on_from_the_one_the_gateway_knows() {
+    let (mut feed, calls) = feed(StatusCode::CONFLICT).await;
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    feed.beat(&client, None).await.unwrap_err();
+    feed.beat(&client, None).await.unwrap_err();
+    let calls = calls.lock().unwrap();
+    let revisions: Vec<&Value> = calls
+        .iter()
+        .filter(|(method, ..)| method == "PUT")
+        .map(|(_, _, body)| &body["revision"])
+        .collect();
+    assert_eq!(revisions, [4, 9]);
+}
+
+#[test]
+fn reports_that_are_not_understood_are_told() {
+    struct At(Timestamp);
+    impl Clock for At {
+        fn now(&self) -> Timestamp {
+            self.0
+        }
+    }
+    let now = Timestamp::from_second(1_000).unwrap();
+    for (milliseconds, status) in [(2_000, "Healthy"), (2_100, "Degraded")] {
+        let state = SwarmState {
+            bridge: BridgeMode::Connected,
+            reason: None,
+            received_at: Some(now - Duration::from_millis(milliseconds)),
+            ..SwarmState::unknown()
+        };
+        let told = checks(&state, &At(now));
+        assert_eq!(told["swarm_bridge"]["status"], status, "{told}");
+    }
 }

@@ -42,7 +42,7 @@ const MOST_WAYPOINTS: usize = 10_000;
 pub enum Request {
     /// To be the swarm's one writer.
     Claim {
-        /// The process that asks, one id for its life.
+        /// The service that asks, one id over all its starts.
         writer: Uuid,
         /// The swarm it means.
         swarm: String,
@@ -91,10 +91,12 @@ pub enum Report {
         simulated: bool,
         /// Every drone.
         drones: Vec<WireDrone>,
-        /// The mission it flies, or flew last.
+        /// The mission it flies, or flew last. Null where there is none; leaving
+        /// it out would say nothing, and silence settles no start.
+        #[serde(deserialize_with = "Option::deserialize")]
         mission: Option<WireProgress>,
-        /// The last 64 mission ids ever accepted.
-        #[serde(default)]
+        /// The last 64 mission ids ever accepted, also before a restart of the
+        /// swarm. Never left out, as above.
         known_missions: Vec<Uuid>,
     },
     /// The answer to a start or a command.

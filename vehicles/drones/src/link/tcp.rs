@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -29,21 +29,30 @@ use outgoing::Outgoing;
 /// Requests that may wait for the wire, for starts and for stops each.
 const QUEUE: usize = 256;
 
-/// The pause before the first new attempt to connect; it doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// How patient a link is.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    /// The swarm reports ten times a second; one silent for this long is lost.
+    silence: Duration,
+    /// The pause before the first new attempt to connect; it doubles.
+    first_pause: Duration,
+    /// The longest pause between attempts to connect. Shorter than the patience
+    /// of a stop, which also cuts it short.
+    longest_pause: Duration,
+}
 
-/// The longest pause between attempts to connect.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// The swarm reports ten times a second; one silent for this long is lost.
-const SILENCE: Duration = Duration::from_secs(2);
+const PACE: Pace = Pace {
+    silence: Duration::from_secs(2),
+    first_pause: Duration::from_millis(100),
+    longest_pause: Duration::from_millis(500),
+};
 
 /// Where the swarm is, and who we are to it.
 #[derive(Debug, Clone)]
 pub struct TcpLinkConfig {
     /// `host:port`.
     pub address: String,
-    /// This process.
+    /// This service, one id over all its starts.
     pub writer: Uuid,
     /// The swarm we mean.
     pub swarm: String,
@@ -84,6 +93,9 @@ struct Shared {
     pending: Mutex<HashMap<u64, oneshot::Sender<LinkOutcome>>>,
     /// Connections up to this one are to be given up.
     hang_up: watch::Sender<u64>,
+    /// A stop wants the link back now.
+    wanted: Notify,
+    /// Reports that could not be read so far.
     dropped_reports: AtomicU64,
 }
 
@@ -91,16 +103,17 @@ impl TcpLink {
     /// Starts to connect, and keeps at it. Must be called within a runtime.
     #[must_use]
     pub fn spawn(config: TcpLinkConfig, clock: Arc<dyn Clock>) -> Self {
-        Self::spawn_patient(config, clock, SILENCE)
+        Self::spawn_at(config, clock, PACE)
     }
 
-    /// As [`TcpLink::spawn`], but a swarm is lost only after `silence`.
-    fn spawn_patient(config: TcpLinkConfig, clock: Arc<dyn Clock>, silence: Duration) -> Self {
+    /// As [`TcpLink::spawn`], as patient as `pace` says.
+    fn spawn_at(config: TcpLinkConfig, clock: Arc<dyn Clock>, pace: Pace) -> Self {
         let shared = Arc::new(Shared {
             state: watch::Sender::new(Arc::new(SwarmState::unknown())),
             claim: watch::Sender::new(Claim::Pending),
             pending: Mutex::new(HashMap::new()),
             hang_up: watch::Sender::new(0),
+            wanted: Notify::new(),
             dropped_reports: AtomicU64::new(0),
         });
         let (starts, starts_out) = mpsc::channel(QUEUE);
@@ -109,7 +122,7 @@ impl TcpLink {
             starts: starts_out,
             stops: stops_out,
         };
-        let task = tokio::spawn(keep_up(config, clock, silence, Arc::clone(&shared), queues));
+        let task = tokio::spawn(keep_up(config, clock, pace, Arc::clone(&shared), queues));
         Self {
             shared,
             starts,
@@ -129,12 +142,6 @@ impl TcpLink {
     #[must_use]
     pub fn claims(&self) -> watch::Receiver<Claim> {
         self.shared.claim.subscribe()
-    }
-
-    /// Reports that could not be read so far.
-    #[must_use]
-    pub fn dropped_reports(&self) -> u64 {
-        self.shared.dropped_reports.load(Ordering::Relaxed)
     }
 
     async fn ask(
@@ -176,7 +183,7 @@ impl SwarmLink for TcpLink {
         Arc::clone(&self.shared.state.borrow())
     }
 
-    async fn start_through(
+    async fn start(
         &self,
         mission: &LinkMission,
         gate: Arc<dyn StartGate>,
@@ -208,6 +215,9 @@ impl SwarmLink for TcpLink {
         mission: Option<Uuid>,
         deadline: Duration,
     ) -> LinkOutcome {
+        if !self.state().bridge.is_live() {
+            self.shared.wanted.notify_waiters();
+        }
         self.ask(&self.stops, deadline, None, |seq| Request::Command {
             seq,
             command,
@@ -248,11 +258,11 @@ impl Shared {
 async fn keep_up(
     config: TcpLinkConfig,
     clock: Arc<dyn Clock>,
-    silence: Duration,
+    pace: Pace,
     shared: Arc<Shared>,
     mut queues: outgoing::Queues,
 ) {
-    let mut pause = FIRST_PAUSE;
+    let mut pause = pace.first_pause;
     let mut number = 0;
     loop {
         number += 1;
@@ -260,7 +270,7 @@ async fn keep_up(
         queues.refuse_all("the swarm link was down");
         let connection = Connection {
             number,
-            silence,
+            silence: pace.silence,
             clock: clock.as_ref(),
             shared: &shared,
         };
@@ -270,14 +280,18 @@ async fn keep_up(
         queues.refuse_all(&why);
         tracing::warn!(address = %config.address, "swarm link is down: {why}");
         if shared.state.borrow().connection == number {
-            pause = FIRST_PAUSE;
+            pause = pace.first_pause;
         }
         if matches!(end, End::Unanswered) {
             // We hung up on a swarm that is there: stops must not wait.
             continue;
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        // SAFETY-STOP: a stop that finds the link down does not wait out the pause.
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = shared.wanted.notified() => {}
+        }
+        pause = (pause * 2).min(pace.longest_pause);
     }
 }
 

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Answer, Begun, Effect, Legacy, Operations, Record, Running, Standing, StopAnswered};
+use super::{
+    Answer, Beginning, Begun, Effect, Legacy, Operations, Record, Running, Standing, StopAnswered,
+};
 use crate::contract::{Formation, Mission, MissionStatus, MissionType};
 use crate::database::{Database, DatabaseError};
 use crate::epoch::Stops;
@@ -40,9 +42,18 @@ fn answer(n: u128) -> Answer {
     }
 }
 
+fn beginning() -> Beginning {
+    Beginning {
+        now: at(100),
+        writer: Uuid::new_v4(),
+    }
+}
+
 async fn open(directory: &Path) -> (Operations, Legacy) {
     let database = Database::open(&directory.join("drones.db")).await.unwrap();
-    Operations::open(database, "swarm-1").await.unwrap()
+    Operations::open(database, "swarm-1", beginning())
+        .await
+        .unwrap()
 }
 
 async fn begin(operations: &Operations, n: u128) -> Running {
@@ -163,6 +174,7 @@ async fn the_next_life_finds_what_the_last_left() {
     let (operations, legacy) = open(directory.path()).await;
     assert!(legacy.clean, "the first life follows none");
     assert_eq!(legacy.starts, 1);
+    let writer = legacy.writer;
     drop(begin(&operations, 1).await);
     operations.finish_done(&mission(1), at(3)).await.unwrap();
     drop(begin(&operations, 2).await);
@@ -182,16 +194,22 @@ async fn the_next_life_finds_what_the_last_left() {
     drop(operations);
     let (operations, legacy) = open(directory.path()).await;
     assert!(!legacy.clean, "it did not close");
-    assert_eq!((legacy.starts, legacy.stops), (2, stops));
+    assert_eq!((legacy.starts, legacy.stops), (2, stops.leap(at(100))));
+    assert_eq!(legacy.writer, writer, "one id over all lives");
     assert_eq!(legacy.missions, [ended]);
-    assert_eq!(legacy.unsettled, [id(2)]);
+    assert_eq!(legacy.unsettled, [mission(2)]);
+    drop(operations);
+    let (operations, legacy) = open(directory.path()).await;
+    let twice = stops.leap(at(100)).leap(at(100));
     assert_eq!(
-        operations.begun_mission(id(2)).await.unwrap(),
-        Some(mission(2))
+        legacy.stops, twice,
+        "a leap is durable before the life begins"
     );
     operations.close(true).await.unwrap();
     drop(operations);
-    assert!(open(directory.path()).await.1.clean);
+    let (_, legacy) = open(directory.path()).await;
+    assert!(legacy.clean);
+    assert_eq!(legacy.stops, twice, "no leap after an end in order");
 }
 
 #[tokio::test]
@@ -228,7 +246,9 @@ async fn a_file_of_another_swarm_is_refused() {
     let database = Database::open(&directory.path().join("drones.db"))
         .await
         .unwrap();
-    let refused = Operations::open(database, "swarm-2").await.unwrap_err();
+    let refused = Operations::open(database, "swarm-2", beginning())
+        .await
+        .unwrap_err();
     assert!(
         matches!(refused, DatabaseError::OtherSwarm { .. }),
         "{refused}"

@@ -15,13 +15,15 @@ use uuid::Uuid;
 use super::Service;
 use super::problem::Problem;
 use super::start::{Ask, not_durable};
+use super::stop::Asked;
 use crate::contract::Mission;
 use crate::contract::state::SwarmView;
 use crate::crash::CrashPoint;
 use crate::fence::Fence;
 use crate::limits::Faults;
+use crate::missions::Found;
 use crate::operations::{Answer, Effect, StopAnswered};
-use crate::preview::{Previewed, preview};
+use crate::preview::Previewed;
 
 type Shared = State<Arc<Service>>;
 
@@ -36,11 +38,13 @@ pub(super) async fn mission(
     State(service): Shared,
     Path(id): Path<Uuid>,
 ) -> Result<axum::Json<Mission>, Problem> {
-    service
-        .missions
-        .get(id)
-        .map(axum::Json)
-        .ok_or(Problem::NotFound)
+    match service.missions.find(id) {
+        Some(Found::Taken(mission)) => Ok(axum::Json(mission)),
+        Some(Found::Unclear(_)) => Err(Problem::InProgress(
+            "this mission is being started; whether it flies is not known yet".to_owned(),
+        )),
+        None => Err(Problem::NotFound),
+    }
 }
 
 /// `POST /internal/preview`
@@ -52,12 +56,7 @@ pub(super) async fn preview_mission(
     let request = service.limits.read_mission(&body)?;
     let state = service.link.state();
     let epoch = service.epoch.current().epoch;
-    Ok(axum::Json(preview(
-        &request,
-        &state,
-        epoch,
-        service.clock.now(),
-    )))
+    Ok(axum::Json(service.plan(&request, &state, epoch)))
 }
 
 /// `POST /api/missions`
@@ -80,7 +79,7 @@ pub(super) async fn start(granted: Granted, State(service): Shared, body: Bytes)
 /// `POST /api/swarm/land`
 pub(super) async fn land(granted: Granted, State(service): Shared) -> Response {
     detached(async move {
-        let result = service.land(granted.operation()).await;
+        let result = service.land(asked(&granted)).await;
         stopped(&service, &granted, StatusCode::ACCEPTED, result)
     })
     .await
@@ -94,10 +93,17 @@ pub(super) async fn abort(
     body: Bytes,
 ) -> Response {
     detached(async move {
-        let result = service.abort(granted.operation(), id, &body).await;
+        let result = service.abort(asked(&granted), id, &body).await;
         stopped(&service, &granted, StatusCode::OK, result)
     })
     .await
+}
+
+fn asked(granted: &Granted) -> Asked {
+    Asked {
+        operation: granted.operation(),
+        at: granted.asked_at(),
+    }
 }
 
 /// Notes how a stop is answered, and answers it.
@@ -179,7 +185,7 @@ fn json<T: Serialize>(status: StatusCode, result: Result<T, Problem>) -> Respons
 }
 
 /// A kept answer, byte for byte.
-fn respond(answer: Answer) -> Response {
+pub(super) fn respond(answer: Answer) -> Response {
     let status = StatusCode::from_u16(answer.status);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(Body::from(answer.body));

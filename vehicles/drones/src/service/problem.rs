@@ -1,19 +1,20 @@
 //! Why something was not done: problem details (RFC 9457) that say what happened to the vehicles.
 
-use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use interlock_guard::PROBLEM_JSON;
 use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::handlers::respond;
 use crate::fence::FenceBreach;
 use crate::limits::Faults;
 use crate::operations::{Answer, Effect};
 use crate::preview::Conflict;
+
+#[cfg(test)]
+mod tests;
 
 /// Every way in which this service says no.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -30,7 +31,7 @@ pub enum Problem {
     /// A stop came after the motion was asked or previewed.
     #[error("{0}; ask again if the motion is still wanted")]
     StoppedSince(String),
-    /// The drones are not where the approved preview saw them.
+    /// The drones are not at rest, not where the approved preview saw them, or outside the limits.
     #[error("{0}; propose the mission again")]
     Moved(String),
     /// Nothing trustworthy is known about the swarm.
@@ -106,7 +107,7 @@ impl Problem {
             Self::MissionActive(_) => (CONFLICT, "mission-active", "A mission flies", NoEffect),
             Self::Conflicting(_) => (CONFLICT, "conflicting", "Drones too close", NoEffect),
             Self::StoppedSince(_) => (CONFLICT, "stopped-since", "Stopped since", NoEffect),
-            Self::Moved(_) => (CONFLICT, "moved", "Not as previewed", NoEffect),
+            Self::Moved(_) => (CONFLICT, "moved", "Drones not as expected", NoEffect),
             Self::Stale(_) => (UNAVAILABLE, "stale-state", "Swarm state too old", NoEffect),
             Self::NotActive(_) => (CONFLICT, "not-active", "Mission has ended", NoEffect),
             Self::NotFound => (StatusCode::NOT_FOUND, "not-found", "Not found", NoEffect),
@@ -116,7 +117,8 @@ impl Problem {
                 "Method not allowed",
                 NoEffect,
             ),
-            Self::Unavailable(_) | Self::SwarmRefused(_) => (
+            Self::SwarmRefused(_) => (CONFLICT, "swarm-refused", "Swarm refused", NoEffect),
+            Self::Unavailable(_) => (
                 UNAVAILABLE,
                 "swarm-unavailable",
                 "Swarm unavailable",
@@ -206,13 +208,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let answer = self.answer();
-        let status = StatusCode::from_u16(answer.status);
-        let mut response = Response::new(Body::from(answer.body));
-        *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let json = HeaderValue::from_static(PROBLEM_JSON);
-        response.headers_mut().insert(CONTENT_TYPE, json);
-        response
+        respond(self.answer())
     }
 }
 
@@ -229,7 +225,9 @@ impl From<FenceBreach> for Problem {
             FenceBreach::Stale { .. } | FenceBreach::Unreported { .. } => {
                 Self::Stale(breach.to_string())
             }
-            FenceBreach::Moved { .. } | FenceBreach::PathChanged => Self::Moved(breach.to_string()),
+            FenceBreach::Moving { .. } | FenceBreach::Moved { .. } | FenceBreach::PathChanged => {
+                Self::Moved(breach.to_string())
+            }
             FenceBreach::Conflicting(conflicts) => Self::Conflicting(conflicts),
         }
     }

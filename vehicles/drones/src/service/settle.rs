@@ -4,9 +4,11 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Service, Unsettled};
+use super::Service;
+use crate::contract::Mission;
 use crate::contract::state::SwarmState;
 use crate::database::DatabaseError;
+use crate::missions::Unsettled;
 use crate::operations::{Answer, Effect, Standing};
 
 /// The answer to a settle.
@@ -69,19 +71,14 @@ impl Service {
 
     /// Settles every start that can be settled now.
     pub(super) async fn settle_all(&self) -> Result<(), DatabaseError> {
-        if self.unsettled().is_empty() {
+        if self.missions.unsettled().is_empty() {
             return Ok(());
         }
         let _one_at_a_time = self.settling.lock().await;
         let reported = self.reported();
-        let open: Vec<(Uuid, Unsettled)> = self
-            .unsettled()
-            .iter()
-            .map(|(id, unsettled)| (*id, *unsettled))
-            .collect();
-        for (id, unsettled) in open {
-            if let Some(flown) = unsettled.flown(id, reported.as_deref()) {
-                self.settle_as(id, flown).await?;
+        for (mission, unsettled) in self.missions.unsettled() {
+            if let Some(flown) = unsettled.flown(mission.id, reported.as_deref()) {
+                self.settle_as(&mission, flown).await?;
             }
         }
         if let Some(state) = reported {
@@ -90,18 +87,15 @@ impl Service {
         Ok(())
     }
 
-    async fn settle_as(&self, id: Uuid, flown: bool) -> Result<(), DatabaseError> {
-        let now = self.clock.now();
-        if !flown {
+    async fn settle_as(&self, mission: &Mission, flown: bool) -> Result<(), DatabaseError> {
+        let (id, now) = (mission.id, self.clock.now());
+        if flown {
+            self.operations.finish_done(mission, now).await?;
+        } else {
             self.operations.finish_refused(id, None, now).await?;
-        } else if let Some(mission) = self.operations.begun_mission(id).await? {
-            self.operations.finish_done(&mission, now).await?;
-            if self.missions.get(id).is_none() {
-                self.missions.insert(mission, u64::MAX, 0, now);
-            }
         }
         tracing::info!(operation = %id, flown, "an unclear start is settled");
-        self.unsettled().remove(&id);
+        self.missions.settled(id, flown, now);
         Ok(())
     }
 }
@@ -117,7 +111,10 @@ impl Unsettled {
             Self::NotSent => Some(false),
             Self::SentBy(last) => reported
                 .filter(|state| last < state.connection)
-                .map(|state| state.known_missions.contains(&id)),
+                .map(|state| {
+                    let flies = state.mission.is_some_and(|mission| mission.id == id);
+                    flies || state.known_missions.contains(&id)
+                }),
         }
     }
 }

@@ -9,18 +9,17 @@ use interlock_guard::{Clock, body_digest};
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::Service;
 use super::problem::Problem;
-use super::{Service, Unsettled};
-use crate::contract::state::SwarmState;
 use crate::contract::{Mission, MissionRequest};
 use crate::crash::{CrashAt, CrashPoint};
 use crate::database::DatabaseError;
 use crate::epoch::{StopEpoch, Stops};
-use crate::fence::Fence;
+use crate::fence::{Fence, Placed};
 use crate::link::{LinkMission, LinkOutcome, StartGate};
-use crate::missions::{Missions, Slot};
+use crate::missions::{Missions, Taken, Unsettled};
 use crate::operations::{Answer, Begun, Record, Standing};
-use crate::preview::{Previewed, preview};
+use crate::preview::Previewed;
 
 /// The longest wait for the swarm's answer to a start.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -58,9 +57,9 @@ impl Service {
         let request = self.limits.read_mission(&ask.body)?;
         let stops = self.epoch.current();
         self.check_age(ask, stops)?;
-        let slot = self.take_slot(ask.operation).await?;
-        let (state, fresh) = self.check_swarm(ask, &request, stops)?;
         let mission = Mission::started(ask.operation, &request, self.clock.now());
+        let slot = self.take_slot(&mission, stops).await?;
+        self.check_swarm(ask, &request, stops)?;
         let answer = started(&mission)?;
         self.crash_at.reached(CrashPoint::BeforeBegin);
         let begun = self
@@ -72,22 +71,22 @@ impl Service {
             Ok(Begun::Existing(record)) => return replay(record, &digest),
             Err(error) => {
                 // It may be on disk all the same, so it has to be settled; nothing was sent.
-                self.unsettled().insert(ask.operation, Unsettled::NotSent);
+                self.missions.leave(ask.operation, Unsettled::NotSent);
                 return Err(not_durable(error));
             }
         };
         self.crash_at.reached(CrashPoint::AfterBegin);
-        let starts = fresh
-            .fence
-            .starts
-            .iter()
-            .map(|start| start.point())
-            .collect();
-        let link_mission = LinkMission::new(ask.operation, &request, starts);
-        drop(state);
-        let sent = self.send(ask, &link_mission, stops).await;
+        // Writing may have taken seconds, and the swarm does not wait.
+        let sent = match self.check_swarm(ask, &request, stops) {
+            Ok(planned) => {
+                let starts = planned.fence.starts.iter().map(Placed::point).collect();
+                let link_mission = LinkMission::new(ask.operation, &request, starts);
+                self.send(ask, &link_mission, stops).await
+            }
+            Err(breach) => Err(breach),
+        };
         let result = match sent {
-            Ok(()) => self.finish_done(mission, stops).await.map(|()| answer),
+            Ok(()) => self.finish_done(&mission).await.map(|()| answer),
             Err(problem) => Err(self.finish_failed(ask.operation, problem).await),
         };
         drop(slot);
@@ -109,27 +108,20 @@ impl Service {
     }
 
     /// One start at a time, none while a mission flies or an earlier start is unclear.
-    async fn take_slot(&self, operation: Uuid) -> Result<SlotHeld<'_>, Problem> {
+    async fn take_slot(&self, mission: &Mission, stops: Stops) -> Result<SlotHeld<'_>, Problem> {
         self.settle_all().await.map_err(not_durable)?;
-        let taken = |slot: Slot| match slot.mission() {
-            Some(id) => Problem::MissionActive(id),
-            None => Problem::Unsettled,
-        };
-        self.missions.reserve(operation).map_err(taken)?;
-        let held = SlotHeld {
+        let reserved = self.missions.reserve(mission.clone(), stops.epoch);
+        reserved.map_err(|taken| match taken {
+            Taken::Itself => Problem::InProgress(
+                "this operation has begun already and is not over; settle it".to_owned(),
+            ),
+            Taken::By(other) => Problem::MissionActive(other),
+            Taken::Unsettled => Problem::Unsettled,
+        })?;
+        Ok(SlotHeld {
             missions: &self.missions,
-            operation,
-        };
-        // INVARIANT: whoever settles an earlier start as flying puts it into the slot first and
-        // takes it off the unsettled ones after. So what is looked at in the other order here
-        // cannot slip through.
-        if !self.unsettled().is_empty() {
-            return Err(Problem::Unsettled);
-        }
-        match self.missions.slot() {
-            Slot::Starting(id) if id == operation => Ok(held),
-            other => Err(taken(other)),
-        }
+            operation: mission.id,
+        })
     }
 
     /// Plans again on what the swarm reports now.
@@ -138,18 +130,21 @@ impl Service {
         ask: &Ask,
         request: &MissionRequest,
         stops: Stops,
-    ) -> Result<(Arc<SwarmState>, Previewed), Problem> {
+    ) -> Result<Previewed, Problem> {
         let state = self.link.state();
         if let Some(flown) = state.mission.filter(|mission| !mission.complete) {
             return Err(Problem::MissionActive(flown.id));
         }
         let now = self.clock.now();
-        let fresh = preview(request, &state, stops.epoch, now);
+        let planned = self.plan(request, &state, stops.epoch);
         match &ask.fence {
-            Some(fence) => fence.compare(&fresh, &state, now)?,
-            None => fresh.check_direct(&state, now)?,
+            Some(fence) => fence.compare(&planned, &state, now)?,
+            None => planned.check_direct(&state, now)?,
         }
-        Ok((state, fresh))
+        if let Some(fault) = self.limits.start_faults(&planned.fence.starts).pop() {
+            return Err(Problem::Moved(fault));
+        }
+        Ok(planned)
     }
 
     async fn send(&self, ask: &Ask, mission: &LinkMission, stops: Stops) -> Result<(), Problem> {
@@ -166,15 +161,14 @@ impl Service {
         };
         let gate = Arc::new(gate);
         let passed: Arc<dyn StartGate> = Arc::<Gate>::clone(&gate);
-        let outcome = self.link.start_through(mission, passed, patience).await;
+        let outcome = self.link.start(mission, passed, patience).await;
         self.crash_at.reached(CrashPoint::AfterAck);
         match outcome {
             LinkOutcome::Acknowledged { .. } => Ok(()),
             LinkOutcome::Refused { reason, .. } => Err(Problem::SwarmRefused(reason)),
             LinkOutcome::Unknown { reason } => {
                 let last = gate.sent_on.load(Ordering::Acquire);
-                self.unsettled()
-                    .insert(ask.operation, Unsettled::SentBy(last));
+                self.missions.leave(ask.operation, Unsettled::SentBy(last));
                 Err(Problem::Unknown(format!(
                     "the start was sent: {reason}; settle the operation before anything else"
                 )))
@@ -191,15 +185,15 @@ impl Service {
     }
 
     /// The swarm flies it. If that cannot be written down it is true all the same, and is settled.
-    async fn finish_done(&self, mission: Mission, stops: Stops) -> Result<(), Problem> {
+    async fn finish_done(&self, mission: &Mission) -> Result<(), Problem> {
         self.crash_at.reached(CrashPoint::BeforeFinish);
         let now = self.clock.now();
-        if let Err(error) = self.operations.finish_done(&mission, now).await {
+        if let Err(error) = self.operations.finish_done(mission, now).await {
             tracing::error!(operation = %mission.id, "a start is not recorded yet: {error}");
-            self.unsettled().insert(mission.id, Unsettled::Flown);
+            self.missions.leave(mission.id, Unsettled::Flown);
         }
         self.missions
-            .insert(mission, stops.epoch, self.link.state().connection, now);
+            .flies(mission.id, self.link.state().connection, now);
         Ok(())
     }
 
@@ -218,7 +212,7 @@ impl Service {
             .await;
         if let Err(error) = finished {
             tracing::error!(%operation, "a refused start is not recorded yet: {error}");
-            self.unsettled().insert(operation, Unsettled::NotSent);
+            self.missions.leave(operation, Unsettled::NotSent);
         }
         problem
     }

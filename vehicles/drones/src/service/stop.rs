@@ -2,6 +2,7 @@
 //!
 //! SAFETY-STOP: nothing here waits for the disk before the swarm was told, nor for a start.
 
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use interlock_guard::Clock;
@@ -13,12 +14,13 @@ use super::Service;
 use super::problem::Problem;
 use crate::contract::state::{DroneStatus, SwarmState};
 use crate::contract::{
-    AbortAnswer, Command, DroneAck, LandAnswer, Mission, MissionStatus, drone_id,
+    AbortAnswer, Aborted, Command, DroneAck, LandAnswer, Mission, MissionStatus, drone_id,
 };
 use crate::crash::CrashPoint;
 use crate::fence::STALE_AFTER_SECONDS;
 use crate::limits::read_abort;
 use crate::link::LinkOutcome;
+use crate::missions::Found;
 use crate::operations::StopAnswered;
 
 /// How long the swarm has to acknowledge: within one attempt of the gateway.
@@ -30,17 +32,32 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// How long the disk has before a stop is answered without it.
 const RECORD_WITHIN: Duration = Duration::from_millis(100);
 
+/// Which stop was asked, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// Its operation, where the gateway names one.
+    pub(super) operation: Option<Uuid>,
+    /// When its caller asked.
+    pub(super) at: Timestamp,
+}
+
 /// What became of a stop.
 struct Stopped {
+    /// What was sent.
+    command: Command,
     recorded: bool,
     drones: Vec<DroneAck>,
 }
 
 impl Service {
     /// Lands every drone where it is, whatever flies.
-    pub(super) async fn land(&self, operation: Option<Uuid>) -> Result<LandAnswer, Problem> {
-        let command = Command::Land;
-        let Stopped { recorded, drones } = self.stop(operation, command, None).await?;
+    pub(super) async fn land(&self, asked: Asked) -> Result<LandAnswer, Problem> {
+        let stopped = self.stop(asked, Command::Land, None).await?;
+        let Stopped {
+            command,
+            recorded,
+            drones,
+        } = stopped;
         Ok(LandAnswer {
             command,
             recorded,
@@ -51,18 +68,44 @@ impl Service {
     /// Ends a mission. Only when it is sure that all its drones stand is there nothing to end.
     pub(super) async fn abort(
         &self,
-        operation: Option<Uuid>,
+        by: Asked,
         mission: Uuid,
         body: &[u8],
     ) -> Result<AbortAnswer, Problem> {
         let command = read_abort(body)?;
-        let asked = self.missions.get(mission).ok_or(Problem::NotFound)?;
-        if asked.status != MissionStatus::Active && self.stands(&asked) {
-            return Err(Problem::NotActive(mission));
+        // The books first, the swarm after: what only the swarm knows is stopped as well.
+        let asked = self.missions.find(mission);
+        let reported = self.link.state().mission.map(|mission| mission.id);
+        match &asked {
+            Some(Found::Taken(asked)) => {
+                if asked.status != MissionStatus::Active && self.stands(asked) {
+                    return Err(Problem::NotActive(mission));
+                }
+            }
+            Some(Found::Unclear(_)) => {}
+            None if reported == Some(mission) => {}
+            None => return Err(Problem::NotFound),
         }
-        let Stopped { recorded, drones } = self.stop(operation, command, Some(mission)).await?;
+        let Stopped {
+            command,
+            recorded,
+            drones,
+        } = self.stop(by, command, Some(mission)).await?;
+        let ended = match self.missions.find(mission).or(asked) {
+            Some(Found::Taken(mission)) => Aborted::Mission(mission),
+            // Either it flew and this stop ended it, or this stop keeps it from being sent.
+            Some(Found::Unclear(mission)) => Aborted::Mission(Mission {
+                status: MissionStatus::Aborted,
+                ended_at_utc: Some(self.clock.now()),
+                ..mission
+            }),
+            None => Aborted::Reported {
+                id: mission,
+                status: MissionStatus::Aborted,
+            },
+        };
         Ok(AbortAnswer {
-            mission: self.missions.get(mission).unwrap_or(asked),
+            mission: ended,
             command,
             recorded,
             drones,
@@ -71,12 +114,13 @@ impl Service {
 
     async fn stop(
         &self,
-        operation: Option<Uuid>,
+        asked: Asked,
         command: Command,
         mission: Option<Uuid>,
     ) -> Result<Stopped, Problem> {
         let now = self.clock.now();
-        if let Some(operation) = operation {
+        let command = self.in_order(command, asked.at);
+        if let Some(operation) = asked.operation {
             self.stop_log.begin(unanswered(operation, now));
         }
         // After the note: whoever records this epoch records the note as well.
@@ -87,26 +131,74 @@ impl Service {
             self.epoch.is_recorded(epoch, RECORD_WITHIN),
         );
         self.crash_at.reached(CrashPoint::StopAfterLink);
-        let drones = judge(outcome).inspect_err(|problem| {
-            let command = command.request_name();
-            tracing::error!(epoch, recorded, command, "stop: {problem}");
+        let name = command.request_name();
+        let drones = judge(self.of_all(outcome)).inspect_err(|problem| {
+            tracing::error!(epoch, recorded, command = name, "stop: {problem}");
         })?;
         self.missions.stopped(epoch, self.clock.now());
-        let command = command.request_name();
-        tracing::info!(epoch, recorded, command, "the swarm was stopped");
-        Ok(Stopped { recorded, drones })
+        if command == Command::Land {
+            let mut landed = self.land_asked();
+            *landed = landed.max(Some(asked.at));
+        }
+        tracing::info!(epoch, recorded, command = name, "the swarm was stopped");
+        Ok(Stopped {
+            command,
+            recorded,
+            drones,
+        })
     }
 
-    /// Sends a stop, again while it is certain that nothing was sent: a link that comes back
-    /// within the patience of the caller still carries it.
+    /// SAFETY-STOP: returning and holding keep drones in the air. One that was asked before the
+    /// last landing and comes late, or again, does not undo it.
+    fn in_order(&self, command: Command, asked_at: Timestamp) -> Command {
+        if self.land_asked().is_some_and(|land| asked_at <= land) {
+            return Command::Land;
+        }
+        command
+    }
+
+    fn land_asked(&self) -> MutexGuard<'_, Option<Timestamp>> {
+        self.land_asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A drone that is there and that the swarm's answer leaves out did not acknowledge.
+    fn of_all(&self, mut outcome: LinkOutcome) -> LinkOutcome {
+        if let LinkOutcome::Acknowledged { drones, .. } = &mut outcome {
+            for drone in &self.link.state().drones {
+                if !drones.iter().any(|ack| ack.drone_id == drone.id) {
+                    drones.push(DroneAck {
+                        drone_id: drone.id.clone(),
+                        acknowledged: false,
+                    });
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Sends a stop, again until the swarm has answered: a link that comes back within the
+    /// patience of the caller still carries it. A stop repeated does no harm, and once a try may
+    /// have arrived nothing that comes later says that none did.
     async fn tell(&self, command: Command, mission: Option<Uuid>) -> LinkOutcome {
         let until = Instant::now() + PATIENCE;
+        let mut unknown = None;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let outcome = self.link.command(command, mission, left).await;
+            match outcome {
+                LinkOutcome::Acknowledged { .. } => return outcome,
+                LinkOutcome::Refused { ref drones, .. } => {
+                    let heard = drones.iter().any(|drone| drone.acknowledged);
+                    return unknown.filter(|_| !heard).unwrap_or(outcome);
+                }
+                LinkOutcome::Unknown { .. } => unknown = Some(outcome.clone()),
+                LinkOutcome::NotSent { .. } => {}
+            }
             let again = Instant::now() + TRY_AGAIN;
-            if !matches!(outcome, LinkOutcome::NotSent { .. }) || again >= until {
-                return outcome;
+            if again >= until {
+                return unknown.unwrap_or(outcome);
             }
             tokio::time::sleep_until(again).await;
         }

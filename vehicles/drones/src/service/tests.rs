@@ -220,13 +220,6 @@ async fn a_swarm_that_refuses_is_told_apart_from_one_that_is_gone() {
         .live()
         .await;
     let call = Call::start(&route());
-    let reply = rig.send(&call).await;
-    assert_eq!(
-        reply.status,
-        StatusCode::SERVICE_UNAVAILABLE,
-        "{}",
-        reply.text
-    );
-    assert_eq!(reply.json()["effect"], "none");
+    rig.check(&call, 409, "swarm-refused", "none").await;
     assert_eq!(rig.counters().await.flights, 0);
 }

@@ -114,8 +114,8 @@ impl World {
         }
     }
 
-    /// A writer gives way to itself on a new connection, to its own next
-    /// start (a higher epoch), and to anyone once it is gone.
+    /// A writer gives way to itself on a new connection and at its next start
+    /// (a higher epoch), and to anyone else only once it is gone.
     fn claim(&mut self, connection: ConnectionId, id: Uuid, swarm: &str, epoch: u64) -> Report {
         let other_swarm = self
             .name
@@ -125,7 +125,7 @@ impl World {
         let held = self
             .writer
             .as_ref()
-            .filter(|held| held.connected && held.id != id && held.epoch >= epoch)
+            .filter(|held| held.connected && (held.id != id || held.epoch > epoch))
             .map(|held| {
                 format!(
                     "writer {} holds this swarm at epoch {}",

@@ -1,3 +1,4 @@
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -146,4 +147,12 @@ async fn the_token_is_never_echoed() {
             assert!(!answer.contains(part), "{answer}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_comes_is_given_up() {
+    let nothing = futures_util::stream::pending::<Result<Bytes, Infallible>>();
+    let request = request(&[&token(1)], Body::from_stream(nothing));
+    let late = StatusCode::REQUEST_TIMEOUT;
+    check(guarded(), request, late, "did not arrive in time").await;
 }

@@ -293,3 +293,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_report_that_leaves_missions_out_is_nonsense() {
+    let whole = json!({
+        "op": "state", "takenAtMs": 0, "drones": [], "mission": null, "knownMissions": [],
+    });
+    assert!(read_report(whole.to_string().as_bytes()).is_ok());
+    for name in ["mission", "knownMissions"] {
+        let mut report = whole.clone();
+        report.as_object_mut().unwrap().remove(name);
+        let error = read_report(report.to_string().as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}

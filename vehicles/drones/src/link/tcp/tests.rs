@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,12 +8,12 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
-use super::{Claim, TcpLink, TcpLinkConfig};
+use super::{Claim, PACE, Pace, TcpLink, TcpLinkConfig};
 use crate::clock::SystemClock;
 use crate::contract::state::{BridgeMode, SwarmState};
 use crate::contract::{Command, DroneAck, Formation, MissionType};
 use crate::geometry::Point;
-use crate::link::{LinkMission, LinkOutcome, SwarmLink};
+use crate::link::{LinkMission, LinkOutcome, StartGate, SwarmLink};
 
 mod simulated;
 
@@ -33,7 +34,17 @@ fn impatient(address: &str, writer: u128, epoch: u64, silence: Duration) -> TcpL
         swarm: "swarm-1".to_owned(),
         epoch,
     };
-    TcpLink::spawn_patient(config, Arc::new(SystemClock), silence)
+    let pace = Pace { silence, ..PACE };
+    TcpLink::spawn_at(config, Arc::new(SystemClock), pace)
+}
+
+/// A gate that lets everything pass.
+struct Open;
+
+impl StartGate for Open {
+    fn wanted(&self, _connection: u64) -> bool {
+        true
+    }
 }
 
 fn mission(id: u128) -> LinkMission {
@@ -106,7 +117,7 @@ impl Talk {
 
     async fn report(&mut self, x: f64) {
         self.say(&json!({
-            "op": "state", "takenAtMs": 0, "mission": null, "aNewField": true,
+            "op": "state", "takenAtMs": 0, "mission": null, "aNewField": true, "knownMissions": [],
             "drones": [{"id": "drone_1", "x": x, "y": 0, "z": 0}],
         }))
         .await;
@@ -144,7 +155,7 @@ async fn without_a_connection_nothing_is_sent() {
     })
     .await;
     for outcome in [
-        link.start(&mission(1), LONG).await,
+        link.start(&mission(1), Arc::new(Open), LONG).await,
         link.command(Command::Land, None, LONG).await,
     ] {
         assert!(is_not_sent(&outcome, "swarm link is down"), "{outcome:?}");
@@ -171,7 +182,10 @@ async fn a_connection_that_is_not_the_writers_sends_nothing() {
     };
     claims.wait_for(|claim| *claim == refused).await.unwrap();
     assert_eq!(link.state().received_at, None);
-    assert!(is_not_sent(&link.start(&mission(1), LONG).await, "down"));
+    assert!(is_not_sent(
+        &link.start(&mission(1), Arc::new(Open), LONG).await,
+        "down"
+    ));
     // It asks again.
     let _talk = peer.serve(2.0).await;
     claims
@@ -195,7 +209,7 @@ async fn answers_are_told_apart() {
     };
 
     let (mission, command) = (mission(1), Command::Hold);
-    let (outcome, ()) = tokio::join!(link.start(&mission, LONG), async {
+    let (outcome, ()) = tokio::join!(link.start(&mission, Arc::new(Open), LONG), async {
         let request = talk.read().await;
         assert_eq!(request["op"], "start");
         assert_eq!(request["mission"]["id"], mission.id.to_string());
@@ -234,7 +248,7 @@ async fn a_stop_passes_a_start_that_waits_and_a_lost_answer_is_unknown() {
     until(&link, |state| state.bridge.is_live()).await;
     let starting = tokio::spawn({
         let link = Arc::clone(&link);
-        async move { link.start(&mission(1), LONG).await }
+        async move { link.start(&mission(1), Arc::new(Open), LONG).await }
     });
     assert_eq!(talk.read().await["op"], "start");
     let (outcome, ()) = tokio::join!(link.command(Command::Land, None, LONG), async {
@@ -257,7 +271,7 @@ async fn no_answer_to_a_start_is_unknown_until_a_new_connection_settles_it() {
     let link = link_to(&peer.address, 1, 1);
     let mut talk = peer.serve(1.0).await;
     let before = until(&link, |state| state.bridge.is_live()).await;
-    let outcome = link.start(&mission(1), SHORT).await;
+    let outcome = link.start(&mission(1), Arc::new(Open), SHORT).await;
     assert!(
         is_unknown(&outcome, "no answer came in time"),
         "{outcome:?}"
@@ -291,7 +305,7 @@ async fn the_last_state_stays_and_is_marked_while_the_link_is_down() {
     talk.report(1e300).await;
     talk.report(3.0).await;
     let live = until(&link, |state| state.drones[0].position.x == 3.0).await;
-    assert_eq!(link.dropped_reports(), 3);
+    assert_eq!(link.shared.dropped_reports.load(Ordering::Relaxed), 3);
     drop(talk);
     let down = until(&link, |state| !state.bridge.is_live()).await;
     assert_eq!(down.drones, live.drones);
@@ -334,7 +348,7 @@ async fn what_is_not_sent_never_arrives() {
     let starting: Vec<_> = (1..=40)
         .map(|id| {
             let (link, large) = (Arc::clone(&link), large(id));
-            tokio::spawn(async move { (id, link.start(&large, SHORT).await) })
+            tokio::spawn(async move { (id, link.start(&large, Arc::new(Open), SHORT).await) })
         })
         .collect();
     let mut not_sent = Vec::new();
@@ -357,4 +371,46 @@ async fn what_is_not_sent_never_arrives() {
     for id in not_sent {
         assert!(!arrived.contains(&id), "{id}");
     }
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_the_next_attempt_to_connect() {
+    let peer = Peer::new().await;
+    let config = TcpLinkConfig {
+        address: peer.address.clone(),
+        writer: Uuid::from_u128(1),
+        swarm: "swarm-1".to_owned(),
+        epoch: 1,
+    };
+    let pace = Pace {
+        first_pause: LONG * 60,
+        longest_pause: LONG * 60,
+        ..PACE
+    };
+    let link = TcpLink::spawn_at(config, Arc::new(SystemClock), pace);
+    drop(peer.serve(0.0).await);
+    until(&link, |state| {
+        state.connection == 1 && !state.bridge.is_live()
+    })
+    .await;
+    let stopping = async {
+        loop {
+            let outcome = link.command(Command::Land, None, LONG).await;
+            if !matches!(outcome, LinkOutcome::NotSent { .. }) {
+                return outcome;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let answering = async {
+        let mut talk = peer.serve(0.0).await;
+        let command = talk.read().await;
+        talk.ack(&command, true, None).await;
+        talk
+    };
+    let (outcome, _talk) = tokio::join!(stopping, answering);
+    assert!(
+        matches!(outcome, LinkOutcome::Acknowledged { .. }),
+        "{outcome:?}"
+    );
 }

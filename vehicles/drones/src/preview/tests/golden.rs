@@ -3,7 +3,7 @@
 use super::{mission, see, swarm};
 use crate::contract::state::SwarmState;
 use crate::geometry::round;
-use crate::paths::walk;
+use crate::paths::tests::walk;
 use crate::preview::{NOMINAL_SPEED, Previewed};
 
 const STUDY: [[f64; 3]; 2] = [[0.0, 0.0, 6.0], [30.0, 0.0, 6.0]];

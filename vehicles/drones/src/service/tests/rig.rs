@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use interlock_guard::{Guard, Key, KeySet, Keys, SystemClock, body_digest};
+use interlock_guard::{Clock, Guard, Key, KeySet, Keys, SystemClock, body_digest};
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ use crate::database::Database;
 use crate::limits::Limits;
 use crate::link::SwarmLink;
 use crate::link::tcp::{TcpLink, TcpLinkConfig};
-use crate::operations::Operations;
+use crate::operations::{Beginning, Operations};
 use crate::server;
 use crate::service::Service;
 use crate::service::router::router;
@@ -213,10 +213,19 @@ impl Life {
     async fn begin(database: PathBuf, swarm: &str) -> Self {
         let clock: Arc<SystemClock> = Arc::new(SystemClock);
         let database = Database::open(&database).await.unwrap();
-        let (operations, legacy) = Operations::open(database, "swarm-1").await.unwrap();
+        let (operations, legacy) = Operations::open(
+            database,
+            "swarm-1",
+            Beginning {
+                now: clock.now(),
+                writer: Uuid::new_v4(),
+            },
+        )
+        .await
+        .unwrap();
         let config = TcpLinkConfig {
             address: swarm.to_owned(),
-            writer: Uuid::new_v4(),
+            writer: legacy.writer,
             swarm: "swarm-1".to_owned(),
             epoch: legacy.starts,
         };

@@ -5,6 +5,7 @@ use serde_json::json;
 use sqlx::{Connection, Executor};
 
 use crate::contract::state::SwarmState;
+use crate::epoch::LEAP;
 
 use super::rig::{Call, Rig, Silent, route, simulate};
 
@@ -174,7 +175,7 @@ async fn a_locked_database_delays_no_stop() {
             .await
     );
     let rig = rig.restart(true).await.live().await;
-    assert_eq!(rig.life.service.epoch.current().epoch, 2);
+    assert_eq!(rig.life.service.epoch.current().epoch, 2 + LEAP);
     assert_eq!(
         rig.send(&Call::mission(&id)).await.json()["status"],
         "Aborted"
@@ -260,4 +261,59 @@ async fn a_stop_is_settled_by_its_answer_in_this_life_and_the_next() {
     assert_eq!(rig.send(&settle()).await.json(), expected);
     let rig = rig.restart(false).await.live().await;
     assert_eq!(rig.send(&settle()).await.json(), expected);
+}
+
+/// A return that was asked before a landing and comes after it keeps nothing in the air.
+#[tokio::test]
+async fn a_late_stop_does_not_undo_a_landing() {
+    let mut rig = Rig::slow().await;
+    let start = Call::start(&route());
+    let id = start.operation.to_string();
+    rig.check(&start, 201, "", "").await;
+    rig.when(in_the_air).await;
+    let rtl = Call::abort(&id, "");
+    rig.check(&rtl, 200, "", "").await;
+    let land = Call {
+        asked_at: rtl.asked_at + Duration::from_millis(5),
+        ..Call::land()
+    };
+    rig.check(&land, 202, "", "").await;
+    for body in ["", r#"{"action":"hold"}"#] {
+        let late = Call {
+            asked_at: rtl.asked_at,
+            ..Call::abort(&id, body)
+        };
+        let reply = rig.check(&late, 200, "", "").await.json();
+        assert_eq!(reply["command"], "Land", "{body}");
+    }
+    let wanted = Call {
+        asked_at: land.asked_at + Duration::from_millis(5),
+        ..Call::abort(&id, "")
+    };
+    let reply = rig.check(&wanted, 200, "", "").await.json();
+    assert_eq!(reply["command"], "Rtl", "asked after the landing");
+}
+
+/// Nothing starts around drones of which nobody knows where they will be.
+#[tokio::test]
+async fn nothing_starts_while_a_drone_moves() {
+    let mut rig = Rig::slow().await;
+    let start = Call::start(&route());
+    let id = start.operation.to_string();
+    rig.check(&start, 201, "", "").await;
+    rig.when(in_the_air).await;
+    rig.check(&Call::abort(&id, ""), 200, "", "").await;
+    let next = Call {
+        asked_at: Timestamp::now() + Duration::from_millis(5),
+        ..Call::start(&route())
+    };
+    rig.when(|state| state.mission.is_none_or(|mission| mission.complete))
+        .await;
+    let reply = rig.check(&next, 409, "moved", "none").await;
+    assert!(
+        reply.text.contains("drone_1 is not at rest"),
+        "{}",
+        reply.text
+    );
+    assert_eq!(rig.counters().await.starts, 1);
 }

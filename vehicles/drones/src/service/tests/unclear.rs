@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
 use super::rig::{Call, Rig, route};
+use crate::missions::Slot;
 
 /// A swarm of one drone on its pad that says what it is told to say.
 struct Swarm {
@@ -202,4 +204,250 @@ async fn a_stop_nobody_acknowledges_may_not_have_stopped() {
     tokio::join!(deaf, rig.check(&again, 504, "unknown-outcome", "maybe"));
     let settled = rig.send(&Call::settle(call.operation)).await.json();
     assert_eq!(settled["effect"], "maybe", "{settled}");
+}
+
+/// Hears a command and acknowledges it for `drones`.
+async fn obey(wire: &mut Wire, drones: Value) -> Value {
+    let frame = wire.hear().await;
+    assert_eq!(frame["op"], "command", "{frame}");
+    wire.ack(&frame, drones).await;
+    frame
+}
+
+impl Wire {
+    async fn ack(&mut self, frame: &Value, drones: Value) {
+        let seq = frame["seq"].clone();
+        self.say(&json!({
+            "op": "ack", "seq": seq, "drones": drones, "accepted": true, "reason": null,
+        }))
+        .await;
+    }
+}
+
+fn heard() -> Value {
+    json!([{"id": "drone_1", "acknowledged": true}])
+}
+
+#[tokio::test]
+async fn a_mission_is_aborted_before_the_swarm_has_answered_its_start() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let start = Call::start(&route());
+    let id = start.operation.to_string();
+    let meanwhile = async {
+        let frame = wire.hear().await;
+        assert_eq!(frame["op"], "start");
+        rig.check(&Call::mission(&id), 409, "operation-in-progress", "maybe")
+            .await;
+        let repeated = Call {
+            jti: Uuid::new_v4(),
+            ..start.clone()
+        };
+        rig.check(&repeated, 409, "operation-in-progress", "maybe")
+            .await;
+        let abort = Call::abort(&id, "");
+        let (command, reply) = tokio::join!(obey(&mut wire, heard()), rig.send(&abort));
+        assert_eq!(command["missionId"], id);
+        assert_eq!(reply.status.as_u16(), 200, "{}", reply.text);
+        assert_eq!(reply.json()["status"], "Aborted");
+        wire.ack(&frame, heard()).await;
+    };
+    let (reply, ()) = tokio::join!(rig.send(&start), meanwhile);
+    assert_eq!(reply.status.as_u16(), 201, "{}", reply.text);
+    let mission = rig.send(&Call::mission(&id)).await.json();
+    assert_eq!(mission["status"], "Aborted", "{mission}");
+}
+
+#[tokio::test]
+async fn an_unclear_mission_is_aborted_without_the_disk() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let start = impatient();
+    let id = start.operation.to_string();
+    let unanswered = async {
+        wire.hear().await;
+        wire.closed().await;
+    };
+    tokio::join!(
+        unanswered,
+        rig.check(&start, 504, "unknown-outcome", "maybe")
+    );
+    let lock = rig.lock_database().await;
+    let mut wire = swarm.claimed(&[start.operation], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    rig.check(&Call::mission(&id), 409, "operation-in-progress", "maybe")
+        .await;
+    let abort = Call::abort(&id, "");
+    let (_, reply) = tokio::join!(obey(&mut wire, heard()), rig.send(&abort));
+    assert_eq!(reply.status.as_u16(), 200, "{}", reply.text);
+    assert_eq!(reply.json()["status"], "Aborted");
+    drop(lock);
+}
+
+#[tokio::test]
+async fn a_mission_that_only_the_swarm_knows_is_aborted() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let foreign = Uuid::new_v4();
+    let mut wire = swarm.claimed(&[foreign], Some(foreign)).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let abort = Call::abort(&foreign.to_string(), "");
+    let (_, reply) = tokio::join!(obey(&mut wire, heard()), rig.send(&abort));
+    assert_eq!(reply.status.as_u16(), 200, "{}", reply.text);
+    assert_eq!(reply.json()["id"], foreign.to_string());
+}
+
+/// The first try dies with its connection; the next one carries the stop.
+#[tokio::test]
+async fn a_stop_whose_connection_dies_is_sent_again() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let land = Call::land();
+    let dying = async {
+        assert_eq!(wire.hear().await["op"], "command");
+        drop(wire);
+        let mut wire = swarm.claimed(&[], None).await;
+        obey(&mut wire, heard()).await;
+        wire
+    };
+    let (_wire, reply) = tokio::join!(dying, rig.send(&land));
+    assert_eq!(reply.status.as_u16(), 202, "{}", reply.text);
+}
+
+/// Once a stop may have arrived, a link that stays down does not make it one that did not.
+#[tokio::test]
+async fn a_stop_that_may_have_arrived_is_never_called_unsent() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let dying = async {
+        wire.hear().await;
+        drop(wire);
+        drop(swarm);
+    };
+    let land = Call::land();
+    tokio::join!(dying, rig.check(&land, 504, "unknown-outcome", "maybe"));
+}
+
+#[tokio::test]
+async fn a_drone_the_answer_leaves_out_did_not_hear() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let land = Call::land();
+    tokio::join!(
+        obey(&mut wire, json!([])),
+        rig.check(&land, 504, "unknown-outcome", "maybe")
+    );
+    let land = Call::land();
+    let other = json!([{"id": "drone_9", "acknowledged": true}]);
+    let (_, reply) = tokio::join!(obey(&mut wire, other), rig.send(&land));
+    assert_eq!(reply.status.as_u16(), 202, "{}", reply.text);
+    let left_out = json!({"droneId": "drone_1", "acknowledged": false});
+    assert_eq!(reply.json()["drones"][1], left_out);
+}
+
+/// Limits bind the place a drone starts from as well.
+#[tokio::test]
+async fn nothing_starts_outside_the_limits() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    let told = async |rig: &Rig| {
+        let body = route().to_string();
+        let call = Call::new("drones.internal.preview", "/internal/preview", &body);
+        let planned = rig.check(&call, 200, "", "").await.json();
+        planned["preview"]["assumptions"].to_string()
+    };
+    rig.when(|state| state.bridge.is_live()).await;
+    let said = told(&rig).await;
+    assert!(!said.contains("refused"), "{said}");
+    for (x, z, fault) in [
+        (1001.0, -3.0, "outside the geofence"),
+        (0.0, 121.0, "at most 120 m high"),
+    ] {
+        wire.say(&json!({
+            "op": "state", "takenAtMs": 0, "mission": null, "knownMissions": [],
+            "drones": [{"id": "drone_1", "x": x, "y": 0.0, "z": z, "armed": false}],
+        }))
+        .await;
+        rig.when(|state| {
+            let drone = state.drone("drone_1");
+            drone.is_some_and(|drone| drone.position.z == z)
+        })
+        .await;
+        let said = told(&rig).await;
+        assert!(said.contains("refused") && said.contains(fault), "{said}");
+        let reply = rig
+            .check(&Call::start(&route()), 409, "moved", "none")
+            .await;
+        assert!(reply.text.contains(fault), "{}", reply.text);
+    }
+}
+
+/// What the swarm reports while a start waits for the disk counts.
+#[tokio::test]
+async fn a_start_is_judged_again_after_the_disk() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let mut lock = rig.lock_database().await;
+    let start = Call::start(&route());
+    let mut states = rig.life.states.clone();
+    let meanwhile = async {
+        while rig.life.service.missions.slot() == Slot::Free {
+            tokio::task::yield_now().await;
+        }
+        let foreign = Uuid::new_v4();
+        wire.report(&[foreign], Some(foreign)).await;
+        states
+            .wait_for(|state| state.mission.is_some())
+            .await
+            .unwrap();
+        lock.execute("ROLLBACK").await.unwrap();
+        lock.close().await.unwrap();
+    };
+    let ((), reply) = tokio::join!(meanwhile, rig.check(&start, 409, "mission-active", "none"));
+    drop(reply);
+    let settled = rig.send(&Call::settle(start.operation)).await.json();
+    assert_eq!(
+        settled["effect"], "none",
+        "it was begun and is over: {settled}"
+    );
+    assert_eq!(settled["answer"]["status"], 409);
+}
+
+#[tokio::test]
+async fn a_mission_the_swarm_flies_and_does_not_list_is_settled_as_done() {
+    let swarm = Swarm::new().await;
+    let mut rig = Rig::with(&swarm.address).await;
+    let mut wire = swarm.claimed(&[], None).await;
+    rig.when(|state| state.bridge.is_live()).await;
+    let start = impatient();
+    let unanswered = async {
+        wire.hear().await;
+        wire.closed().await;
+    };
+    tokio::join!(
+        unanswered,
+        rig.check(&start, 504, "unknown-outcome", "maybe")
+    );
+    let mut wire = swarm.claimed(&[], Some(start.operation)).await;
+    loop {
+        let settled = rig.send(&Call::settle(start.operation)).await.json();
+        if settled["state"] != "running" {
+            assert_eq!(settled["state"], "done", "{settled}");
+            return;
+        }
+        wire.report(&[], Some(start.operation)).await;
+    }
 }

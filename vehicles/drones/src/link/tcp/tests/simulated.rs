@@ -1,9 +1,11 @@
 //! The link against the simulator's own server.
 
+use std::sync::Arc;
+
 use super::{
     AsyncReadExt, AsyncWriteExt, BridgeMode, BufReader, Claim, Command, LONG, LinkMission,
-    LinkOutcome, Peer, Point, SwarmLink, Talk, TcpLink, TcpStream, Value, json, link_to, mission,
-    until,
+    LinkOutcome, Open, Peer, Point, SwarmLink, Talk, TcpLink, TcpStream, Value, json, link_to,
+    mission, until,
 };
 use crate::contract::state::DroneStatus;
 use crate::link::protocol::MAX_FRAME_BYTES;
@@ -51,7 +53,7 @@ async fn a_mission_completes() {
     let address = simulator().await;
     let link = live(&address, 1, 1).await;
     assert_eq!(link.state().drones.len(), 5);
-    link.start(&mission(1), LONG).await;
+    link.start(&mission(1), Arc::new(Open), LONG).await;
     let end = until(&link, |state| state.mission.is_some_and(|m| m.complete)).await;
     assert_eq!(end.drones[0].status(), DroneStatus::Landed);
     assert_eq!(end.known_missions, [mission(1).id]);
@@ -61,7 +63,7 @@ async fn a_mission_completes() {
 async fn a_mission_flies_once_and_a_stop_lands_it() {
     let address = simulator().await;
     let link = live(&address, 1, 1).await;
-    let outcome = link.start(&high(1), LONG).await;
+    let outcome = link.start(&high(1), Arc::new(Open), LONG).await;
     assert!(matches!(
         outcome,
         LinkOutcome::Acknowledged { already_known: false, ref drones } if drones.len() == 5
@@ -71,14 +73,14 @@ async fn a_mission_flies_once_and_a_stop_lands_it() {
     assert_eq!(state.known_missions, [high(1).id]);
     assert_eq!(state.drones[0].armed, Some(true));
     assert!(matches!(
-        link.start(&high(1), LONG).await,
+        link.start(&high(1), Arc::new(Open), LONG).await,
         LinkOutcome::Acknowledged {
             already_known: true,
             ..
         }
     ));
     assert!(matches!(
-        link.start(&high(2), LONG).await,
+        link.start(&high(2), Arc::new(Open), LONG).await,
         LinkOutcome::Refused { ref reason, .. } if reason.contains("is flying")
     ));
     until(&link, |state| state.drones[0].position.z > 2.0).await;
@@ -124,7 +126,7 @@ async fn a_later_start_of_the_service_takes_over_and_the_older_one_knows() {
     let address = simulator().await;
     let older = live(&address, 1, 1).await;
     let mut claims = older.claims();
-    let newer = live(&address, 2, 2).await;
+    let newer = live(&address, 1, 2).await;
     claims
         .wait_for(|claim| matches!(claim, Claim::Refused { .. }))
         .await
@@ -137,7 +139,7 @@ async fn a_later_start_of_the_service_takes_over_and_the_older_one_knows() {
         LinkOutcome::NotSent { .. }
     ));
     assert!(matches!(
-        newer.start(&mission(1), LONG).await,
+        newer.start(&mission(1), Arc::new(Open), LONG).await,
         LinkOutcome::Acknowledged { .. }
     ));
 }
