@@ -70,9 +70,9 @@ async fn of_the_request_are_seen() {
 
     let doubled_slash = wire(&system, "GET /api//missions HTTP/1.1\r\nHOST");
     seen.note(Kind::InvalidPath, "none", &doubled_slash);
-    let doubled = start().key("one").key("two").json(&json!({})).send().await;
-    let told = seen.note(Kind::InvalidHeader, "none", &doubled);
-    assert!(told["detail"].as_str().unwrap().contains("idempotency-key"));
+    let doubled = "GET /health HTTP/1.1\r\nHOST\r\nOrigin: http://a\r\nOrigin: http://b";
+    let told = seen.note(Kind::InvalidHeader, "none", &wire(&system, doubled));
+    assert!(told["detail"].as_str().unwrap().contains("origin"));
     let unknown = start().json(&json!({ "altitude": 3 })).send().await;
     let told = seen.note(Kind::InvalidRequest, "none", &unknown);
     assert!(

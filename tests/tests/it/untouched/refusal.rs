@@ -1,6 +1,6 @@
 //! The ways in which a call is refused.
 
-use interlock_surface::{Class, Row};
+use interlock_surface::{BodyRule, Class, Row};
 use interlock_tests::personas::Persona;
 use interlock_tests::system::System;
 use interlock_tests::wire::{Raw, Wire};
@@ -50,6 +50,12 @@ impl Refusal {
             | Refusal::CrossSite
             | Refusal::MalformedKey
                 if stop =>
+            {
+                None
+            }
+            // A stop that takes no body looks at none.
+            Refusal::MalformedBody | Refusal::UnknownField
+                if stop && row.body == BodyRule::None =>
             {
                 None
             }
