@@ -57,8 +57,11 @@ pub struct Placed {
 /// Why a mission must not be flown as previewed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FenceBreach {
-    /// A stop came after the preview.
-    #[error("the swarm was stopped after the preview (stop epoch {then}, now {now})")]
+    /// A stop, or a crash that may have hidden one, came after the preview.
+    #[error(
+        "the swarm was stopped, or its service broke off, after the preview \
+         (stop epoch {then}, now {now})"
+    )]
     StoppedSince {
         /// Stops at the preview.
         then: u64,

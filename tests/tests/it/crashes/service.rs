@@ -13,7 +13,7 @@ use crate::personas::stage;
 /// the wire when the process ended, and either may be true.
 fn outcome(point: CrashPoint) -> Option<u16> {
     match point {
-        CrashPoint::AfterBegin | CrashPoint::BeforeLinkSend => Some(409),
+        CrashPoint::BeforeBegin | CrashPoint::AfterBegin | CrashPoint::BeforeLinkSend => Some(409),
         CrashPoint::AfterLinkSend => None,
         _ => Some(201),
     }

@@ -279,3 +279,20 @@ async fn a_stop_is_on_record_even_when_it_was_tombstoned_before_it_came() {
         assert_eq!(standing, Standing::Done(stop.effect, stop.answer));
     }
 }
+
+/// A file from before services had a writer id gets one, and keeps it.
+#[tokio::test]
+async fn a_file_of_the_layout_before_is_taken_over() {
+    let directory = TempDir::new().unwrap();
+    let (operations, _) = open(directory.path()).await;
+    sqlx::raw_sql("ALTER TABLE swarm DROP COLUMN writer; PRAGMA user_version = 1;")
+        .execute(operations.database.pool())
+        .await
+        .unwrap();
+    operations.close(true).await.unwrap();
+    drop(operations);
+    let (operations, legacy) = open(directory.path()).await;
+    let writer = legacy.writer;
+    drop(operations);
+    assert_eq!(open(directory.path()).await.1.writer, writer);
+}

@@ -98,7 +98,7 @@ impl Service {
     /// Motion asked before a stop, or too late for whoever asked, is not made.
     fn check_age(&self, ask: &Ask, stops: Stops) -> Result<(), Problem> {
         if stops.after(ask.asked_at) {
-            let detail = "the swarm was stopped after this was asked";
+            let detail = "the swarm was stopped, or its service broke off, after this was asked";
             return Err(Problem::StoppedSince(detail.to_owned()));
         }
         if self.clock.now() >= ask.deadline {
