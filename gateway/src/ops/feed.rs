@@ -148,7 +148,8 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
 /// Reads a body as strictly as a caller's: a name given twice would be one
 /// thing here and another at the service that signed it.
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
-    let fits = |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
+    let fits =
+        |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
     let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;
     serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
 }
@@ -222,5 +223,8 @@ async fn beat(gateway: &Gateway, owner: &str, body: BeatBody) -> Result<Reply, P
     if let Err(cause) = &stored {
         tracing::debug!(%cause, "a heartbeat was heard by this replica only");
     }
-    Ok(reply::json(200, &serde_json::json!({ "shared": stored.is_ok() })))
+    Ok(reply::json(
+        200,
+        &serde_json::json!({ "shared": stored.is_ok() }),
+    ))
 }

@@ -11,7 +11,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use interlock_guard::{FEED_HEADER, GRANT_HEADER, Guard, KeySet, Keys, SystemClock, sign_feed};
+use interlock_guard::{
+    FEED_HEADER, GRANT_HEADER, Guard, KeySet, Keys, Refusal, SystemClock, sign_feed,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
@@ -158,6 +160,8 @@ async fn verified(
             shared.verified.fetch_add(1, Ordering::SeqCst);
             unverified(method).await
         }
+        // wrk hangs up in the middle: what it left was asked of the guard before.
+        Err(refusal @ Refusal::BeforeStart) => refusal.into_response(),
         Err(refusal) => {
             shared.refused.fetch_add(1, Ordering::SeqCst);
             refusal.into_response()
