@@ -32,11 +32,7 @@ impl IdempotencyStore for EmbeddedStore {
                         let existing = decode(&existing, &id.request)?;
                         return Ok(Claim::Existing(Box::new(existing)));
                     }
-                    if kept(connection, &id.caller, quota)
-                        .await
-                        .map_err(unavailable)?
-                        >= quota
-                    {
+                    if kept(connection, &id.caller).await.map_err(unavailable)? >= quota {
                         return Ok(Claim::OverQuota);
                     }
                     insert(connection, &id, &record, &json)
@@ -172,16 +168,12 @@ async fn find(
         .await
 }
 
-async fn kept(
-    connection: &mut SqliteConnection,
-    caller: &str,
-    quota: u32,
-) -> Result<u32, sqlx::Error> {
-    sqlx::query_scalar("SELECT count(*) FROM (SELECT 1 FROM keys WHERE caller = ? LIMIT ?)")
+async fn kept(connection: &mut SqliteConnection, caller: &str) -> Result<u32, sqlx::Error> {
+    let kept: Option<u32> = sqlx::query_scalar("SELECT kept FROM kept_keys WHERE caller = ?")
         .bind(caller)
-        .bind(quota)
-        .fetch_one(connection)
-        .await
+        .fetch_optional(connection)
+        .await?;
+    Ok(kept.unwrap_or(0))
 }
 
 async fn insert(

@@ -39,6 +39,21 @@ const TABLES: &str = "
         PRIMARY KEY (caller, request)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX keys_lapse ON keys (kept_until) WHERE kept_until IS NOT NULL;
+    CREATE INDEX keys_of_caller_lapse ON keys (caller, kept_until) WHERE kept_until IS NOT NULL;
+    -- How many keys each caller keeps: counting them at every claim would take
+    -- longer with every key.
+    CREATE TABLE kept_keys (
+        caller TEXT PRIMARY KEY,
+        kept INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER key_came AFTER INSERT ON keys BEGIN
+        INSERT INTO kept_keys (caller, kept) VALUES (new.caller, 1)
+            ON CONFLICT (caller) DO UPDATE SET kept = kept + 1;
+    END;
+    CREATE TRIGGER key_went AFTER DELETE ON keys BEGIN
+        UPDATE kept_keys SET kept = kept - 1 WHERE caller = old.caller;
+        DELETE FROM kept_keys WHERE caller = old.caller AND kept = 0;
+    END;
     CREATE INDEX keys_unsettled ON keys (settle_after) WHERE settle_after IS NOT NULL;
 
     CREATE TABLE objects (
