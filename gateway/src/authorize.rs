@@ -104,7 +104,9 @@ impl Permit {
 /// The PDP with its prepared principals.
 pub struct Authorizer {
     policies: Arc<Policies>,
-    principals: Cache<(TokenDigest, String), Principal>,
+    /// By token and bundle. Without a token there is one caller: nobody, or the
+    /// local operator of open mode.
+    principals: Cache<(Option<TokenDigest>, String), Principal>,
 }
 
 impl Authorizer {
@@ -186,10 +188,7 @@ impl Authorizer {
     /// The caller as Cedar knows it: what the token says and what the bundle's
     /// grants file adds, worked out once per token and bundle.
     fn principal(&self, bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
-        let Some(token) = caller.token_digest else {
-            return Principal::prepare(&caller.facts);
-        };
-        let key = (token, bundle.hash().to_owned());
+        let key = (caller.token_digest, bundle.hash().to_owned());
         self.principals.get_or_insert_with(&key, || {
             let mut facts = caller.facts.clone();
             let entry = bundle.directory().entry(&facts.issuer, &facts.subject);
