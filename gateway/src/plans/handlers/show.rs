@@ -47,7 +47,7 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
     };
     let visible = plans.into_iter().filter_map(|plan| {
         let view = PlanView::of(&plan, now).into_json();
-        let target = Target::plan(gateway, plan);
+        let target = Target::plan(gateway, plan, now);
         let question = Question {
             caller: call.permit.caller(),
             row: single,
