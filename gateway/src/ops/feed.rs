@@ -70,19 +70,29 @@ impl Feed {
         }
     }
 
-    pub(super) async fn take(
+    /// The service that signed this call.
+    pub(super) fn service(
         &self,
         gateway: &Gateway,
-        call: FeedCall<'_>,
-    ) -> Result<Reply, Problem> {
-        let now = gateway.clock.now();
+        call: &FeedCall<'_>,
+    ) -> Result<String, Problem> {
         let token = token(call.headers).map_err(refused)?;
         let bound = Bound {
             method: call.row.method.as_str(),
             path_and_query: call.path_and_query,
             body: call.body,
         };
-        let owner = self.tokens.verify(token, &bound, now).map_err(refused)?;
+        self.tokens
+            .verify(token, &bound, gateway.clock.now())
+            .map_err(refused)
+    }
+
+    pub(super) async fn take(
+        &self,
+        gateway: &Gateway,
+        call: FeedCall<'_>,
+    ) -> Result<Reply, Problem> {
+        let owner = self.service(gateway, &call)?;
         match call.row.name {
             "ops.registry.heartbeat" => beat(gateway, &owner, parse(call.body)?).await,
             "ops.registry.delete" => {
@@ -151,7 +161,7 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
 
 /// Reads a body as strictly as a caller's: a name given twice would be one
 /// thing here and another at the service that signed it.
-fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
+pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
     let fits =
         |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
     let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;

@@ -54,6 +54,7 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
             resource: target.facts(),
             context: &call.context,
             registry: call.permit.evidence().registry,
+            revision: target.revision(),
             now,
         };
         gateway.authorizer.allows(&question).then_some(view)
