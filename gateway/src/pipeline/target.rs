@@ -39,7 +39,7 @@ impl Target {
         now: Timestamp,
     ) -> Result<Self, Problem> {
         let id = match row.resource_from {
-            ResourceFrom::Service => gateway
+            ResourceFrom::Service | ResourceFrom::Account => gateway
                 .services
                 .get(row.service)
                 .map_or(row.service, |service| service.object.as_str()),
