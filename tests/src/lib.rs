@@ -37,6 +37,7 @@ pub mod gateway;
 pub mod golden;
 pub mod http;
 pub mod idp;
+pub mod mowers;
 pub mod personas;
 pub mod poll;
 pub mod ports;
