@@ -17,9 +17,9 @@ pub(super) struct Moved {
     /// Commands at Redis, but those that gateways send without being asked; or
     /// the plans and keys that came into the file or left it.
     pub(super) store: Vec<String>,
-    /// Connections to the service.
+    /// Connections to the services.
     pub(super) upstream_connections: u64,
-    /// Bytes to the service.
+    /// Bytes to the services.
     pub(super) upstream_bytes: u64,
     /// Start frames at the swarm.
     pub(super) starts: u64,
@@ -58,8 +58,8 @@ impl Meters {
         };
         Meters {
             store,
-            connections: system.upstream.accepted(),
-            bytes: system.upstream.bytes_to_target(),
+            connections: connections(system),
+            bytes: bytes(system),
             link: system.sim.counters(),
         }
     }
@@ -68,10 +68,7 @@ impl Meters {
     /// gap: what a refused call does late is seen by the next one.
     pub(super) async fn read(&mut self, system: &System) -> Moved {
         let store = self.store.moved(system).await;
-        let (connections, bytes) = (
-            system.upstream.accepted(),
-            system.upstream.bytes_to_target(),
-        );
+        let (connections, bytes) = (connections(system), bytes(system));
         let link = system.sim.counters();
         let moved = Moved {
             store,
@@ -97,6 +94,14 @@ impl Store {
             }
         }
     }
+}
+
+fn connections(system: &System) -> u64 {
+    system.upstream.accepted() + system.fleet.accepted()
+}
+
+fn bytes(system: &System) -> u64 {
+    system.upstream.bytes_to_target() + system.fleet.bytes_to_target()
 }
 
 fn monitor(redis: SocketAddr) -> BufReader<TcpStream> {
