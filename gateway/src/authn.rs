@@ -28,7 +28,7 @@ mod roca;
 pub mod vet;
 
 #[cfg(test)]
-mod testkit;
+pub(crate) mod testkit;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

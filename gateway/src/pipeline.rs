@@ -11,6 +11,8 @@ mod conclude;
 pub(crate) mod forward;
 mod keyed;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
