@@ -163,7 +163,9 @@ impl Authorizer {
                 });
             }
             Decision::Broken { .. } => Refusal::Broken,
-            Decision::Deny { reasons, visible } => {
+            Decision::Deny {
+                reasons, visible, ..
+            } => {
                 evidence
                     .reasons
                     .extend(reasons.iter().map(ToString::to_string));
@@ -196,7 +198,7 @@ impl Authorizer {
             facts.tenants.extend(entry.tenants);
             facts.grants.extend(entry.grants);
             facts.suspended |= entry.suspended;
-            Principal::prepare(&facts)
+            bundle.principal(&facts)
         })
     }
 }

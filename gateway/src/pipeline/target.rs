@@ -1,6 +1,6 @@
 //! What a request is about, as the PDP judges it.
 
-use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts};
+use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts, VehicleState};
 use interlock_surface::{Class, Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -112,6 +112,7 @@ impl Target {
                 subject: plan.proposer.subject.clone(),
                 actor: plan.proposer.actor.clone(),
             }),
+            state: VehicleState::default(),
         };
         Target {
             facts,
@@ -127,6 +128,7 @@ impl Target {
                 id: id.to_owned(),
                 scopes,
                 proposer: None,
+                state: VehicleState::default(),
             },
             plan: None,
             remembered: None,
