@@ -81,6 +81,8 @@ struct Context {
     visible: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'static str>,
 }
 
 /// One question, understood.
@@ -218,6 +220,7 @@ fn judge(
             context: Context {
                 visible: one.visible,
                 revision,
+                problem: one.problem.map(interlock_policies::Problem::as_str),
             },
         })
         .collect();
@@ -253,3 +256,6 @@ fn one(
     let assessed = assessor.assess(asked.question, &facts, &context)?;
     Ok((assessed, resolved.map(|object| object.revision)))
 }
+
+#[cfg(test)]
+mod tests;

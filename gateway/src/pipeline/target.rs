@@ -160,6 +160,9 @@ pub(crate) fn judged(kind: ResourceType, id: &str, resolved: Option<&Resolved>) 
             .map(|object| object.scopes.clone())
             .unwrap_or_default(),
         proposer: None,
+        state: resolved
+            .map(|object| object.state.clone())
+            .unwrap_or_default(),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod account;
 mod anew;
+mod held;
 mod kinds;
 mod plans;
 mod reads;

@@ -14,8 +14,9 @@ use super::{Bundle, shipped};
 use crate::bundle::Policies;
 use crate::bundle::files::Files;
 use crate::decision::Decision;
-use crate::facts::{ContextFacts, Mode, PrincipalFacts, PrincipalKind, ResourceFacts, Role};
+use crate::facts::{ContextFacts, Mode, PrincipalFacts, PrincipalKind, ResourceFacts};
 use crate::grants::Directory;
+use crate::roles::Role;
 
 /// One request in one state of the world.
 #[derive(Debug, Clone)]
@@ -41,7 +42,7 @@ impl Question {
 /// object, who proposed the plan, the deployment, the request.
 type Deviation = fn(&mut Question);
 
-const DEVIATIONS: [Deviation; 14] = [
+const DEVIATIONS: [Deviation; 18] = [
     |_| {},
     |question| question.principal.tenants = foreign(question),
     |question| question.resource = missing(question.resource.kind),
@@ -55,6 +56,10 @@ const DEVIATIONS: [Deviation; 14] = [
         question.context.mode = Mode::Open;
         question.context.loopback = true;
     },
+    |question| question.resource.state.quarantined = true,
+    |question| question.resource.state.quiet = true,
+    |question| question.resource.state.suspended = true,
+    |question| question.resource.state.features = Some(BTreeSet::new()),
     |question| question.resource.proposer = None,
     |question| proposed_by(question, "caller"),
     |question| proposed_by(question, "agent-of-caller"),
@@ -101,10 +106,14 @@ fn actions(bundle: &Bundle) -> BTreeSet<(String, ResourceType)> {
 }
 
 /// The roles of one column: none, one, or all of them.
-fn columns(kind: PrincipalKind) -> Vec<(&'static str, Vec<Role>)> {
-    let mut columns = vec![("none", Vec::new())];
+fn columns(kind: PrincipalKind) -> Vec<(String, Vec<Role>)> {
+    let mut columns = vec![("none".to_owned(), Vec::new())];
     if kind != PrincipalKind::Anonymous {
-        columns.extend(Role::ALL.map(|role| (role.as_str(), vec![role])));
+        // An owner is an admin by another name.
+        let roles = Role::BUILT_IN
+            .into_iter()
+            .filter(|role| *role != Role::OWNER);
+        columns.extend(roles.map(|role| (role.to_string(), vec![role])));
     }
     columns
 }
@@ -166,7 +175,9 @@ const HEAD: &str = "\
 Who can do what at all, found by deciding every action for every kind of caller
 and role in every state that policies tell apart: own and foreign account,
 existing and missing object, enforced and open mode, suspended or not, with and
-without a key, short and long time to live, plans of others and of one's own.
+without a key, short and long time to live, plans of others and of one's own,
+vehicles in quarantine, in quiet hours, in a suspended account, in one without
+the feature.
 `cargo xtask golden` writes it.
 
 - `✓` allowed in some state
@@ -174,7 +185,7 @@ without a key, short and long time to live, plans of others and of one's own.
 - `·` no permit
 
 The last column names every guard that forbids in some state what a permit would
-allow. `reserved_*` actions stand for groups that no row uses yet.
+allow. An `owner` is an `admin` by another name and has no column.
 ";
 
 fn render() -> String {
@@ -182,7 +193,7 @@ fn render() -> String {
     let mut out = HEAD.to_owned();
     for kind in PrincipalKind::ALL {
         let columns = columns(kind);
-        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
         let rule = "|:-:".repeat(names.len());
         let names = names.join(" | ");
         let _ = write!(out, "\n## {}\n\n", kind.as_str());
