@@ -2,6 +2,7 @@
 //! tells it to.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -38,6 +39,9 @@ use crate::telemetry::Metrics;
 pub(crate) const SERVICE: &str = "mowers";
 /// The account that open mode means.
 pub(crate) const ACCOUNT: &str = "acme";
+
+/// The bundle of this repository.
+const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/bundle");
 
 /// What the service was asked.
 #[derive(Clone, Debug)]
@@ -110,30 +114,43 @@ impl Stage {
     pub(crate) async fn open() -> Self {
         let script = Script::new();
         let service = stand_in(Arc::clone(&script)).await;
-        Self::start(None, script, service).await
+        Self::start(None, script, service, BUNDLE).await
+    }
+
+    /// Everybody is who a token says, and a policy file is laid over the bundle.
+    pub(crate) async fn with_policy(name: &str, text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        copy(Path::new(BUNDLE), folder.path());
+        std::fs::write(folder.path().join(name), text).expect("written");
+        // Loaded once: from then on the folder may go.
+        Self::enforced_by(&folder.path().display().to_string()).await
     }
 
     /// The same before a service of the test's own.
     pub(crate) async fn open_before(service: SocketAddr) -> Self {
-        Self::start(None, Script::new(), service).await
+        Self::start(None, Script::new(), service, BUNDLE).await
     }
 
     /// Everybody is who a token says.
     pub(crate) async fn enforced() -> Self {
+        Self::enforced_by(BUNDLE).await
+    }
+
+    async fn enforced_by(policies: &str) -> Self {
         let key = SigningKey::new("ES256", "k");
         let idp = Idp::start(&[&key]).await;
         let script = Script::new();
         let service = stand_in(Arc::clone(&script)).await;
-        Self::start(Some((idp, key)), script, service).await
+        Self::start(Some((idp, key)), script, service, policies).await
     }
 
     async fn start(
         issuer: Option<(Idp, SigningKey)>,
         script: Arc<Script>,
         service: SocketAddr,
+        policies: &str,
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/bundle");
         let at = |name: &str| folder.path().join(name).display().to_string();
         let auth = match &issuer {
             None => "mode = \"open\"".to_owned(),
@@ -313,6 +330,22 @@ pub(crate) fn object(
         parents: parents.iter().map(|parent| (*parent).to_owned()).collect(),
         attributes: attributes.as_object().cloned().unwrap_or_default(),
         deleted: false,
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        match entry.file_type().expect("a type").is_dir() {
+            true => {
+                std::fs::create_dir(&target).expect("a folder");
+                copy(&entry.path(), &target);
+            }
+            false => {
+                std::fs::copy(entry.path(), target).expect("copied");
+            }
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::gateway::Gateway;
 use crate::grant::Returned;
 use crate::pipeline::judged;
 use crate::problem::{Kind, Problem};
+use crate::registry::is_fed;
 use crate::reply::{self, Reply};
 
 /// The action that asks whether the caller may know of an object.
@@ -149,7 +150,7 @@ fn understood(service: &str, evaluations: Vec<Evaluation>) -> Result<Vec<Asked>,
                 .map(|row| (Question::Call(row), row)),
         };
         match found {
-            Some((question, row)) if row.resource != ResourceType::Plan => Ok(Asked {
+            Some((question, row)) if is_fed(row.resource) => Ok(Asked {
                 question,
                 kind: row.resource,
                 id,

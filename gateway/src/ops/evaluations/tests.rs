@@ -144,10 +144,15 @@ async fn what_is_no_question_is_named() {
     check(about("Swarm", "mission_start"), "evaluation 1").await;
     check(about("Scope", "start_mow"), "evaluation 1").await;
     check(about("Plan", "mow_plan_get"), "evaluation 1").await;
-    check(about("Gateway", "health"), "evaluation 1").await;
+    check(about("Gateway", "mowers_healthz"), "evaluation 1").await;
+    check(about("Gateway", "observe"), "evaluation 1").await;
     check(json!({ "action": { "name": "observe" } }), "resource").await;
     check(
-        json!({ "action": { "name": "observe" }, "resource": {}, "subject": {} }),
+        {
+            let mut named = about("Mower", "observe");
+            named["subject"] = json!({ "id": "somebody else" });
+            named
+        },
         "subject",
     )
     .await;
@@ -228,4 +233,60 @@ async fn feeding_an_attribute_that_cannot_be_read_names_it() {
         "feeds no objects",
     )
     .await;
+}
+
+/// A guard that cannot be evaluated in one scope, where no case of the bundle
+/// looks.
+const BROKEN: &str = r#"
+@id("guard.broken")
+@advice("Overflows.")
+forbid (principal, action in Action::"write", resource)
+when { resource in Scope::"cracked" && context.ttl_ms - 9223372036854775807 - 2 < 0 };
+"#;
+
+#[tokio::test]
+async fn what_cannot_be_evaluated_answers_nothing() {
+    let stage = Stage::with_policy("guards/90-broken.cedar", BROKEN).await;
+    stage.register(("Scope", "acme"), 1, &[], json!({}));
+    stage.register(("Mower", FIRST), 7, &["acme", "cracked"], json!({}));
+    stage.register(("Mower", SECOND), 7, &["acme"], json!({}));
+    let grant = grant(&stage, json!({ "operator": ["acme"] }), LIST).await;
+    let good = [question("start_mow", SECOND), question("mower_stop", FIRST)];
+    let told = ask(&stage, &grant, &good).await;
+    assert_eq!(told.status, 200, "{:?}", told.body);
+    let bad = [question("start_mow", SECOND), question("start_mow", FIRST)];
+    let told = ask(&stage, &grant, &bad).await;
+    assert_eq!(
+        (told.status, told.problem().as_str()),
+        (503, "policy-broken")
+    );
+}
+
+/// A permit to look that cannot be evaluated.
+const BLIND: &str = r#"
+@id("view.broken")
+@advice("Overflows.")
+permit (principal, action in Action::"view", resource)
+when { resource in Scope::"cracked" && context.ttl_ms - 9223372036854775807 - 2 < 0 };
+"#;
+
+#[tokio::test]
+async fn a_stop_is_decided_by_the_built_in_bundle_where_the_policies_break() {
+    let stage = stage().await;
+    let grant = grant(&stage, json!({ "viewer": ["acme"] }), LIST).await;
+    let blind = Stage::with_policy("permits/90-broken.cedar", BLIND).await;
+    blind.register(("Scope", "acme"), 1, &[], json!({}));
+    blind.register(("Mower", FIRST), 7, &["acme", "cracked"], json!({}));
+    blind.register(("Mower", FOREIGN), 7, &["beta", "cracked"], json!({}));
+    let stops = [
+        question("mower_stop", FIRST),
+        question("mower_stop", FOREIGN),
+    ];
+    let told = ask(&blind, &grant, &stops).await;
+    assert_eq!(told.status, 200, "{:?}", told.body);
+    let told = told.json();
+    let decided = |index: usize| told["evaluations"][index]["decision"].clone();
+    assert_eq!([decided(0), decided(1)], [true, false]);
+    let looks = ask(&blind, &grant, &[question("observe", FIRST)]).await;
+    assert_eq!(looks.status, 503);
 }

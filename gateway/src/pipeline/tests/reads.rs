@@ -104,3 +104,12 @@ async fn a_caller_that_hangs_up_takes_its_question_back() {
     drop(caller);
     gone.notified().await;
 }
+
+#[tokio::test]
+async fn a_service_is_ready_once_what_its_rows_name_is_there() {
+    let stage = Stage::open().await;
+    furnish(&stage);
+    let (_, body) = crate::health::readiness(&stage.gateway).await;
+    // Its rows about the gateway itself wait for no object of that name.
+    assert_eq!(body["services"]["mowers"]["registered"], true);
+}
