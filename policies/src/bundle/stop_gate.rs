@@ -8,7 +8,7 @@
 //!    and stopping alike and whose text is pinned here;
 //! 2. every permit that covers `observe` is scoped `action in Action::"view"`,
 //!    the group that holds every stop, and does not speak of the action;
-//! 3. there is a permit for every stop.
+//! 3. every stop is covered by a permit that covers `observe` as well.
 //!
 //! A calming command (pause, dock) is held back by nothing but the relation and
 //! the tenant guard, so no other forbid covers one either: what is meant for
@@ -139,10 +139,12 @@ impl<'a> Gate<'a> {
     }
 
     fn unpermitted(&self, policies: &[Located]) -> Option<Diagnostic> {
+        let observe = self.actions.get(OBSERVE)?;
         let permits: Vec<ActionConstraint> = policies
             .iter()
             .filter(|located| located.policy.effect() == Effect::Permit)
             .map(|located| located.policy.action_constraint())
+            .filter(|permit| covers(permit, observe))
             .collect();
         let permitted = |stop: &Action| permits.iter().any(|permit| covers(permit, stop));
         let stop = self.stops.iter().find(|stop| !permitted(stop))?;

@@ -177,7 +177,7 @@ fn the_index_decides_as_the_whole_set_does() {
     }
     // What was compared includes every kind of answer.
     let mut runner = TestRunner::deterministic();
-    for _ in 0..2000 {
+    for _ in 0..5000 {
         let (principal, context, row, resource) = requests.new_tree(&mut runner).unwrap().current();
         let verdict = indexed(&bundle, &principal, row, &resource, &context);
         seen[0] += usize::from(!verdict.permits.is_empty());
@@ -201,7 +201,7 @@ fn a_decision_evaluates_few_policies_however_many_there_are() {
             most = most.max(bundle.evaluated(&agent, row, &resource));
             most = most.max(bundle.evaluated(&otto, row, &resource));
         }
-        assert!(most <= 9, "{most} of {}", bundle.len());
+        assert!(most <= 12, "{most} of {}", bundle.len());
         let land = row_of("swarm_land");
         let stop = bundle.evaluated(&otto, land, &object(ResourceType::Swarm));
         assert_eq!(stop, 2, "view.role and guard.tenant");

@@ -200,7 +200,7 @@ fn another_person_approves() {
     // The role is still needed, and suspension still holds.
     approve(
         &bundle,
-        person("root", &[Role::ADMIN]),
+        person("root", &[Role::MANAGER]),
         proposer("alice"),
         "403",
     );
@@ -271,7 +271,7 @@ fn a_permit_that_fails_breaks_the_decision_too() {
     let overlay = Overlay::new();
     let permit = "@id(\"view.overflow\")
 permit (principal, action in Action::\"view\", resource)
-when { resource in principal.grants.viewer && context.ttl_ms + 1 > 0 };
+when { resource in principal.grants.view && context.ttl_ms + 1 > 0 };
 ";
     overlay.write("permits/90-overflow.cedar", permit);
     // A case of the bundle stops with the longest time to live there is.
