@@ -20,6 +20,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["interlock-surface", "interlock-guard"],
     ),
     (
+        "interlock-mowers",
+        &["interlock-surface", "interlock-guard"],
+    ),
+    (
         "interlock-tests",
         &[
             "interlock-surface",
@@ -27,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "interlock-gateway",
             "interlock-guard",
             "interlock-drones",
+            "interlock-mowers",
         ],
     ),
     ("xtask", &[]),

@@ -1,0 +1,11 @@
+//! The mower service: a fleet of robotic mowers, its hierarchy, commands and
+//! emergency stops, the bus to the device gateways, and the simulator they are
+//! tested against.
+//!
+//! Positions are meters in a local frame (x east, y north) around the origin of
+//! a mower's map; headings are degrees, 0 = east, counter-clockwise.
+
+pub mod bus;
+pub mod connection;
+pub mod contract;
+pub mod records;

@@ -1,0 +1,33 @@
+use super::testkit;
+use super::{Place, Records};
+
+#[tokio::test]
+async fn the_layout_is_made_once_and_found_again() {
+    let (folder, records) = testkit::fresh().await;
+    assert!(records.answer().await);
+    drop(records);
+    let again = Records::open(&Place::File(folder.path().join("mowers.db"))).await;
+    assert!(again.is_ok(), "{again:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_dropped_never_was() {
+    let (_folder, records) = testkit::fresh().await;
+    let mut change = records.begin().await.expect("a transaction");
+    sqlx::query("INSERT INTO accounts (id, name, features, time_zone, hierarchy_rev, created_ms) VALUES ($1, $2, $3, $4, $5, $6)")
+        .bind("acme")
+        .bind("Acme")
+        .bind("[]")
+        .bind("UTC")
+        .bind(0_i64)
+        .bind(0_i64)
+        .execute(&mut *change)
+        .await
+        .expect("an insert");
+    drop(change);
+    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM accounts")
+        .fetch_one(records.pool())
+        .await
+        .expect("a count");
+    assert_eq!(count, 0);
+}
