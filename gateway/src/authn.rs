@@ -28,7 +28,7 @@ mod roca;
 pub mod vet;
 
 #[cfg(test)]
-mod testkit;
+pub(crate) mod testkit;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -65,7 +65,7 @@ impl Caller {
 
     /// The one caller of open mode.
     pub fn local_operator() -> Self {
-        Self::without_token(PrincipalKind::Person, "local", "operator", &Role::ALL)
+        Self::without_token(PrincipalKind::Person, "local", "operator", &Role::BUILT_IN)
     }
 
     fn without_token(kind: PrincipalKind, issuer: &str, subject: &str, roles: &[Role]) -> Self {
@@ -84,7 +84,10 @@ impl Caller {
                 actor: None,
                 person: None,
                 tenants: roles.first().map(|_| everywhere()).into_iter().collect(),
-                grants: roles.iter().map(|role| (*role, everywhere())).collect(),
+                grants: roles
+                    .iter()
+                    .map(|role| (role.clone(), everywhere()))
+                    .collect(),
                 suspended: false,
             },
             token_digest: None,

@@ -67,6 +67,8 @@ pub enum Refusal {
 pub struct Refused {
     /// Which kind.
     pub refusal: Refusal,
+    /// What alone stands in the way of somebody who has the right.
+    pub problem: Option<interlock_policies::Problem>,
     /// What it rested on.
     pub evidence: Evidence,
 }
@@ -158,7 +160,7 @@ impl Authorizer {
                 evidence.reasons.push("built-in minimal bundle".to_owned());
             }
         }
-        let refusal = match decision {
+        let (refusal, problem) = match decision {
             Decision::Allow { reasons } => {
                 evidence
                     .reasons
@@ -169,19 +171,27 @@ impl Authorizer {
                     evidence,
                 });
             }
-            Decision::Broken { .. } => Refusal::Broken,
-            Decision::Deny { reasons, visible } => {
+            Decision::Broken { .. } => (Refusal::Broken, None),
+            Decision::Deny {
+                reasons,
+                visible,
+                problem,
+            } => {
                 evidence
                     .reasons
                     .extend(reasons.iter().map(ToString::to_string));
                 match (question.caller.kind, visible) {
-                    (PrincipalKind::Anonymous, _) => Refusal::Unauthenticated,
-                    (_, true) => Refusal::Forbidden,
-                    (_, false) => Refusal::Hidden,
+                    (PrincipalKind::Anonymous, _) => (Refusal::Unauthenticated, None),
+                    (_, true) => (Refusal::Forbidden, problem),
+                    (_, false) => (Refusal::Hidden, None),
                 }
             }
         };
-        Err(Refused { refusal, evidence })
+        Err(Refused {
+            refusal,
+            problem,
+            evidence,
+        })
     }
 
     /// Whether `caller` would be allowed `row` on `resource`: the filter of
@@ -209,7 +219,7 @@ fn prepare(bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
     facts.tenants.extend(entry.tenants);
     facts.grants.extend(entry.grants);
     facts.suspended |= entry.suspended;
-    Principal::prepare(&facts)
+    bundle.principal(&facts)
 }
 
 fn decide(

@@ -142,7 +142,7 @@ async fn announce(gateway: Arc<Gateway>) {
     }
 }
 
-fn public_handler(
+pub(crate) fn public_handler(
     gateway: Arc<Gateway>,
 ) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
     move |request, peer| {
@@ -166,7 +166,7 @@ fn boxed(reply: Reply) -> Response<ResponseBody> {
     reply.map(ResponseBody::new)
 }
 
-fn setup(name: &'static str, limits: ServerLimits) -> Setup {
+pub(crate) fn setup(name: &'static str, limits: ServerLimits) -> Setup {
     Setup {
         name,
         limits,

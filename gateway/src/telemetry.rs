@@ -114,6 +114,14 @@ impl Metrics {
         Ok(Self { handle })
     }
 
+    /// Metrics that collect nothing, for gateways that share a process.
+    #[cfg(test)]
+    pub(crate) fn apart() -> Self {
+        Self {
+            handle: PrometheusBuilder::new().build_recorder().handle(),
+        }
+    }
+
     /// All metrics in the Prometheus text format, version 0.0.4.
     pub fn render(&self) -> String {
         // Otherwise done by the exporter's own server, which we do not run.

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use interlock_policies::{ContextFacts, Decision, FactsError, Fault, Principal, ResourceFacts};
+use interlock_policies::{
+    Bundle, ContextFacts, Decision, FactsError, Fault, Principal, Problem, ResourceFacts,
+};
 use interlock_surface::{Class, Row};
 
 use super::{Authorizer, counted, prepare};
@@ -33,6 +35,8 @@ pub struct Assessed {
     pub allowed: bool,
     /// Whether the caller may know of the object.
     pub visible: bool,
+    /// What alone stands in the way of a caller who has the right.
+    pub problem: Option<Problem>,
 }
 
 /// A policy could not be evaluated.
@@ -78,7 +82,7 @@ impl Assessor {
                 }]));
             }
         };
-        let judge = |bundle: &interlock_policies::Bundle| {
+        let judge = |bundle: &Bundle| {
             let observe = || match bundle.observe(principal, resource, context) {
                 Decision::Allow { .. } => Ok(true),
                 Decision::Deny { .. } => Ok(false),
@@ -90,6 +94,7 @@ impl Assessor {
                     Ok(Assessed {
                         allowed: visible,
                         visible,
+                        problem: None,
                     })
                 }
                 Question::Call(row) => {
@@ -99,10 +104,14 @@ impl Assessor {
                         Decision::Allow { .. } => Ok(Assessed {
                             allowed: true,
                             visible: observe()?,
+                            problem: None,
                         }),
-                        Decision::Deny { visible, .. } => Ok(Assessed {
+                        Decision::Deny {
+                            visible, problem, ..
+                        } => Ok(Assessed {
                             allowed: false,
                             visible,
+                            problem,
                         }),
                         Decision::Broken { errors } => Err(Broken(errors)),
                     }
