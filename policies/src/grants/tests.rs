@@ -111,6 +111,22 @@ fn faults_are_refused_with_what_and_where() {
         &file(&alice(role), ""),
         "there is no role `chief`; there are admin, approver, dispatcher",
     );
+    let roles = |roles: &str| {
+        format!(r#"{{ "format": 1, "roles": {roles}, "people": [], "identities": [] }}"#)
+    };
+    refused(
+        &roles(r#"{ "rider": ["ride"] }"#),
+        "role `rider`: `ride` is no relation; write one of view, control",
+    );
+    refused(&roles(r#"{ "rider": [] }"#), "role `rider` gives nothing");
+    refused(
+        &roles(r#"{ "viewer": ["view"] }"#),
+        "role `viewer` is built in",
+    );
+    refused(
+        &roles(r#"{ "The Rider": ["view"] }"#),
+        "`The Rider` is no role",
+    );
     let scope = r#", "grants": [{ "role": "admin", "scope": "acme/a" }]"#;
     refused(&file(&alice(scope), ""), "scope id `acme/a` is not");
     refused(
