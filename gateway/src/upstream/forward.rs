@@ -248,7 +248,7 @@ async fn send(
     let wire = Arc::clone(&connection.wire);
     wire.begin();
     let sending = connection.sender.try_send_request(request);
-    match timeout_at(attempt.head, sending).await {
+    match timeout_at(attempt.head, connection.wait_for(sending)).await {
         Ok(Ok(response)) if wire.sent() => Ok(response),
         Ok(Ok(_)) => {
             // Sealing decides: the request may have left in this very moment.
