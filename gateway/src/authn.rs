@@ -45,7 +45,7 @@ use principal::{Claims, ClaimsError};
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Names the caller in keys and records.
-    pub identity: Identity,
+    pub identity: Arc<Identity>,
     /// What sort of principal it is.
     pub kind: PrincipalKind,
     /// What the token says for the PDP. Role grants of the bundle's entities
@@ -71,11 +71,11 @@ impl Caller {
     fn without_token(kind: PrincipalKind, issuer: &str, subject: &str, roles: &[Role]) -> Self {
         let everywhere = || INSTALLATION.to_owned();
         Self {
-            identity: Identity {
+            identity: Arc::new(Identity {
                 issuer: issuer.to_owned(),
                 subject: subject.to_owned(),
                 actor: None,
-            },
+            }),
             kind,
             facts: PrincipalFacts {
                 kind,

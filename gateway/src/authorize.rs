@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::authn::Caller;
 use crate::authn::cache::TokenDigest;
-use crate::policy::Policies;
+use crate::policy::{Active, Policies};
 use crate::telemetry::names;
 
 /// Prepared principals kept. One costs a few kilobytes.
@@ -27,7 +27,7 @@ const PRINCIPALS: usize = 4096;
 pub struct Permit {
     row: &'static Row,
     caller: Arc<Caller>,
-    evidence: Evidence,
+    evidence: Arc<Evidence>,
 }
 
 /// What a decision rested on; the same in the record and in the grant.
@@ -38,7 +38,7 @@ pub struct Evidence {
     /// When the caller asked.
     pub asked_at: Timestamp,
     /// Hash of the bundle that decided.
-    pub bundle: String,
+    pub bundle: Arc<str>,
     /// Generation of the registry that decided.
     pub registry: u64,
     /// Ids of the policies that decided.
@@ -64,7 +64,7 @@ pub struct Refused {
     /// Which kind.
     pub refusal: Refusal,
     /// What it rested on.
-    pub evidence: Evidence,
+    pub evidence: Arc<Evidence>,
 }
 
 /// One question to the PDP.
@@ -96,7 +96,7 @@ impl Permit {
     }
 
     /// What the decision rested on.
-    pub fn evidence(&self) -> &Evidence {
+    pub fn evidence(&self) -> &Arc<Evidence> {
         &self.evidence
     }
 }
@@ -104,9 +104,9 @@ impl Permit {
 /// The PDP with its prepared principals.
 pub struct Authorizer {
     policies: Arc<Policies>,
-    /// By token and bundle. Without a token there is one caller: nobody, or the
-    /// local operator of open mode.
-    principals: Cache<(Option<TokenDigest>, String), Principal>,
+    /// By token and the number of the bundle. Without a token there is one
+    /// caller: nobody, or the local operator of open mode.
+    principals: Cache<(Option<TokenDigest>, u64), Principal>,
 }
 
 impl Authorizer {
@@ -129,13 +129,13 @@ impl Authorizer {
         let mut evidence = Evidence {
             decision: Uuid::now_v7(),
             asked_at: question.now,
-            bundle: bundle.hash().to_owned(),
+            bundle: Arc::clone(&active.hash),
             registry: question.registry,
             reasons: Vec::new(),
         };
         // Who the caller is, the active bundle's grants file says, whichever
         // bundle then decides.
-        let principal = self.principal(bundle, question.caller);
+        let principal = self.principal(&active, question.caller);
         let mut decision = decide(bundle, principal.as_ref(), question);
         if let Decision::Broken { errors } = &decision {
             let faults: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -159,7 +159,7 @@ impl Authorizer {
                 return Ok(Permit {
                     row: question.row,
                     caller: Arc::clone(question.caller),
-                    evidence,
+                    evidence: Arc::new(evidence),
                 });
             }
             Decision::Broken { .. } => Refusal::Broken,
@@ -174,24 +174,30 @@ impl Authorizer {
                 }
             }
         };
-        Err(Refused { refusal, evidence })
+        Err(Refused {
+            refusal,
+            evidence: Arc::new(evidence),
+        })
     }
 
     /// Whether `caller` would be allowed `row` on `resource`: the filter of
     /// lists, which omit what a caller may not see.
     pub fn allows(&self, question: &Question<'_>) -> bool {
         let active = self.policies.active();
-        let principal = self.principal(&active.bundle, question.caller);
+        let principal = self.principal(&active, question.caller);
         decide(&active.bundle, principal.as_ref(), question).is_allow()
     }
 
     /// The caller as Cedar knows it: what the token says and what the bundle's
     /// grants file adds, worked out once per token and bundle.
-    fn principal(&self, bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
-        let key = (caller.token_digest, bundle.hash().to_owned());
+    fn principal(&self, active: &Active, caller: &Caller) -> Result<Principal, FactsError> {
+        let key = (caller.token_digest, active.number);
         self.principals.get_or_insert_with(&key, || {
             let mut facts = caller.facts.clone();
-            let entry = bundle.directory().entry(&facts.issuer, &facts.subject);
+            let entry = active
+                .bundle
+                .directory()
+                .entry(&facts.issuer, &facts.subject);
             facts.person = entry.person;
             facts.tenants.extend(entry.tenants);
             facts.grants.extend(entry.grants);

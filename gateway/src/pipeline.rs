@@ -137,7 +137,7 @@ async fn serve(
         headers: edge::headers::downstream_to_upstream(&parts.headers),
         if_match: call::if_match(row.class, &parts.headers)?,
         peer: clean.peer(),
-        resource: target.facts().clone(),
+        resource: Arc::clone(target.facts()),
         context,
         target,
     };

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderMap;
 use http::header::IF_MATCH;
 use http::request::Parts;
+use http::{HeaderMap, Uri};
 use interlock_policies::{ContextFacts, ResourceFacts};
 use interlock_surface::{Candidates, Class, Params, Row};
 use jiff::Timestamp;
@@ -50,7 +50,7 @@ pub(crate) struct Call {
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// What was judged.
-    pub resource: ResourceFacts,
+    pub resource: Arc<ResourceFacts>,
     /// Under which circumstances.
     pub context: ContextFacts,
     /// The plan, where the call is about one.
@@ -104,14 +104,14 @@ fn describe(record: &mut Record, row: &'static Row, caller: &Caller) {
     record.class = Some(row.class.as_str().into());
     record.principal = Some(Principal {
         kind: caller.kind.as_str().into(),
-        identity: Arc::new(caller.identity.clone()),
+        identity: Arc::clone(&caller.identity),
     });
 }
 
 fn describe_decision(record: &mut Record, evidence: &Evidence) {
     record.decision_id = Some(evidence.decision);
     record.reasons = evidence.reasons.iter().cloned().map(Into::into).collect();
-    record.bundle = Some(evidence.bundle.as_str().into());
+    record.bundle = Some(Arc::clone(&evidence.bundle));
     record.registry_generation = Some(evidence.registry);
 }
 
@@ -144,11 +144,11 @@ pub(super) struct Trail {
     /// When the head came in.
     pub at: Timestamp,
     started: Instant,
-    target: String,
+    uri: Uri,
     row: Option<&'static Row>,
     caller: Option<Arc<Caller>>,
-    resource: Option<Resource>,
-    evidence: Option<Evidence>,
+    resource: Option<Arc<ResourceFacts>>,
+    evidence: Option<Arc<Evidence>>,
     verdict: Option<Verdict>,
     unclean: bool,
 }
@@ -158,7 +158,7 @@ impl Trail {
         Trail {
             at,
             started: Instant::now(),
-            target: parts.uri.path().to_owned(),
+            uri: parts.uri.clone(),
             row: None,
             caller: None,
             resource: None,
@@ -192,12 +192,12 @@ impl Trail {
         self.caller = Some(Arc::clone(caller));
     }
 
-    pub(super) fn resource(&mut self, resource: &ResourceFacts) {
-        self.resource = Some(described(resource));
+    pub(super) fn resource(&mut self, resource: &Arc<ResourceFacts>) {
+        self.resource = Some(Arc::clone(resource));
     }
 
     pub(super) fn permitted(&mut self, permit: &Permit) {
-        self.evidence = Some(permit.evidence().clone());
+        self.evidence = Some(Arc::clone(permit.evidence()));
         self.verdict = Some(Verdict::Allow);
     }
 
@@ -220,9 +220,9 @@ impl Trail {
         record.class = self.row.map(|row| row.class.as_str().into());
         record.principal = self.caller.as_ref().map(|caller| Principal {
             kind: caller.kind.as_str().into(),
-            identity: Arc::new(caller.identity.clone()),
+            identity: Arc::clone(&caller.identity),
         });
-        record.resource.clone_from(&self.resource);
+        record.resource = self.resource.as_deref().map(described);
         if let Some(evidence) = &self.evidence {
             describe_decision(&mut record, evidence);
         }
@@ -231,7 +231,7 @@ impl Trail {
         record.status = Some(facts.status);
         record.effect = Some(problem.effect_was());
         if self.row.is_none() {
-            record = record.with_raw_path(&self.target);
+            record = record.with_raw_path(self.uri.path());
         }
         gateway.audit.note(record);
         info!(

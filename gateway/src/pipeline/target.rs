@@ -1,5 +1,7 @@
 //! What a request is about, as the PDP judges it.
 
+use std::sync::Arc;
+
 use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts};
 use interlock_surface::{Class, Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
@@ -17,7 +19,7 @@ use crate::store::StoreError;
 /// that nobody holds anything on it: it is refused like a hidden one.
 #[derive(Debug)]
 pub(crate) struct Target {
-    facts: ResourceFacts,
+    facts: Arc<ResourceFacts>,
     plan: Option<Box<Plan>>,
     /// Why the plan is told from memory, where it is.
     remembered: Option<StoreError>,
@@ -73,7 +75,7 @@ impl Target {
     }
 
     /// The facts that are judged.
-    pub(crate) fn facts(&self) -> &ResourceFacts {
+    pub(crate) fn facts(&self) -> &Arc<ResourceFacts> {
         &self.facts
     }
 
@@ -114,7 +116,7 @@ impl Target {
             }),
         };
         Target {
-            facts,
+            facts: Arc::new(facts),
             plan: Some(Box::new(plan)),
             remembered: None,
         }
@@ -122,12 +124,12 @@ impl Target {
 
     fn object(kind: ResourceType, id: &str, scopes: Vec<String>) -> Self {
         Target {
-            facts: ResourceFacts {
+            facts: Arc::new(ResourceFacts {
                 kind,
                 id: id.to_owned(),
                 scopes,
                 proposer: None,
-            },
+            }),
             plan: None,
             remembered: None,
         }
