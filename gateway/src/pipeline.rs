@@ -141,11 +141,12 @@ async fn serve(
         context,
         target,
     };
+    // Boxed: no class carries the room along that another one needs.
     match row.class {
-        Class::SafetyWrite => stop(gateway, call).await,
-        Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
+        Class::SafetyWrite => Box::pin(stop(gateway, call)).await,
+        Class::Read | Class::PrivateRead => Box::pin(conclude::read(gateway, call)).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
-            keyed::serve(gateway, call).await
+            Box::pin(keyed::serve(gateway, call)).await
         }
         Class::Internal => Err(Problem::not_found()),
     }
