@@ -10,6 +10,7 @@ use interlock_policies::{
 };
 use interlock_surface::{Class, Row};
 use jiff::Timestamp;
+use metrics::{Counter, counter};
 use quick_cache::sync::Cache;
 use tracing::error;
 use uuid::Uuid;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 use crate::authn::Caller;
 use crate::authn::cache::TokenDigest;
 use crate::policy::{Active, Policies};
-use crate::telemetry::names;
+use crate::telemetry::{Known, names};
 
 /// Prepared principals kept. One costs a few kilobytes.
 const PRINCIPALS: usize = 4096;
@@ -107,6 +108,8 @@ pub struct Authorizer {
     /// By token and the number of the bundle. Without a token there is one
     /// caller: nobody, or the local operator of open mode.
     principals: Cache<(Option<TokenDigest>, u64), Principal>,
+    /// By row and word.
+    decisions: Known<(&'static str, &'static str), Counter>,
 }
 
 impl Authorizer {
@@ -115,6 +118,7 @@ impl Authorizer {
         Authorizer {
             policies,
             principals: Cache::new(PRINCIPALS),
+            decisions: Known::default(),
         }
     }
 
@@ -136,7 +140,7 @@ impl Authorizer {
         // Who the caller is, the active bundle's grants file says, whichever
         // bundle then decides.
         let principal = self.principal(&active, question.caller);
-        let mut decision = decide(bundle, principal.as_ref(), question);
+        let mut decision = self.decide(bundle, principal.as_ref(), question);
         if let Decision::Broken { errors } = &decision {
             let faults: Vec<String> = errors.iter().map(ToString::to_string).collect();
             error!(
@@ -147,7 +151,7 @@ impl Authorizer {
                 "a policy could not be evaluated"
             );
             if question.row.class == Class::SafetyWrite {
-                decision = decide(self.policies.minimal(), principal.as_ref(), question);
+                decision = self.decide(self.policies.minimal(), principal.as_ref(), question);
                 evidence.reasons.push("built-in minimal bundle".to_owned());
             }
         }
@@ -185,7 +189,8 @@ impl Authorizer {
     pub fn allows(&self, question: &Question<'_>) -> bool {
         let active = self.policies.active();
         let principal = self.principal(&active, question.caller);
-        decide(&active.bundle, principal.as_ref(), question).is_allow()
+        self.decide(&active.bundle, principal.as_ref(), question)
+            .is_allow()
     }
 
     /// The caller as Cedar knows it: what the token says and what the bundle's
@@ -205,30 +210,32 @@ impl Authorizer {
             Principal::prepare(&facts)
         })
     }
-}
 
-fn decide(
-    bundle: &Bundle,
-    principal: Result<&Principal, &FactsError>,
-    question: &Question<'_>,
-) -> Decision {
-    let decision = match principal {
-        Ok(principal) => {
-            bundle.decide(principal, question.row, question.resource, question.context)
-        }
-        Err(cause) => Decision::Broken {
-            errors: vec![Fault {
-                policy: None,
-                message: cause.to_string(),
-            }],
-        },
-    };
-    let word = match &decision {
-        Decision::Allow { .. } => "allow",
-        Decision::Deny { .. } => "deny",
-        Decision::Broken { .. } => "broken",
-    };
-    metrics::counter!(names::DECISIONS, "row" => question.row.name, "decision" => word)
-        .increment(1);
-    decision
+    fn decide(
+        &self,
+        bundle: &Bundle,
+        principal: Result<&Principal, &FactsError>,
+        question: &Question<'_>,
+    ) -> Decision {
+        let decision = match principal {
+            Ok(principal) => {
+                bundle.decide(principal, question.row, question.resource, question.context)
+            }
+            Err(cause) => Decision::Broken {
+                errors: vec![Fault {
+                    policy: None,
+                    message: cause.to_string(),
+                }],
+            },
+        };
+        let word = match &decision {
+            Decision::Allow { .. } => "allow",
+            Decision::Deny { .. } => "deny",
+            Decision::Broken { .. } => "broken",
+        };
+        let row = question.row.name;
+        let counted = || counter!(names::DECISIONS, "row" => row, "decision" => word);
+        self.decisions.get((row, word), counted).increment(1);
+        decision
+    }
 }

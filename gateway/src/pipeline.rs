@@ -61,7 +61,7 @@ pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: 
             }
         }
     };
-    trail.count(&answer);
+    trail.count(&gateway, &answer);
     if head {
         reply::without_body(answer)
     } else {

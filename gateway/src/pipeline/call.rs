@@ -26,7 +26,6 @@ use crate::plans::PlanDigest;
 use crate::problem::{Kind, Problem};
 use crate::reply::Reply;
 use crate::stop::Stop;
-use crate::telemetry;
 
 /// A call that policy allows, with everything it takes to carry it out.
 #[derive(Debug)]
@@ -246,14 +245,13 @@ impl Trail {
         );
     }
 
-    pub(super) fn count(&self, reply: &Reply) {
+    pub(super) fn count(&self, gateway: &Gateway, reply: &Reply) {
         let row = self.row.map_or("none", |row| row.name);
         let class = self.row.map_or("none", |row| row.class.as_str());
-        let status = reply.status().as_u16().to_string();
-        metrics::counter!(telemetry::names::REQUESTS, "row" => row, "status" => status)
-            .increment(1);
-        metrics::histogram!(telemetry::names::REQUEST_SECONDS, "class" => class)
-            .record(self.started.elapsed().as_secs_f64());
+        let status = reply.status().as_u16();
+        gateway
+            .requests
+            .answered(row, class, status, self.started.elapsed());
     }
 }
 
