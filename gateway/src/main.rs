@@ -8,7 +8,14 @@ use interlock_gateway::audit;
 use interlock_gateway::config::Config;
 use interlock_gateway::start::{self, StartError};
 use interlock_gateway::telemetry::{self, Metrics};
+use mimalloc::MiMalloc;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// What a request takes is given back on another thread: by the writer of the
+/// records, or by whichever worker ends it. The system's allocator takes a lock
+/// for that.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The configuration or the command line is wrong (sysexits `EX_USAGE`).
 const USAGE: u8 = 64;
