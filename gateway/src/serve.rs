@@ -64,7 +64,8 @@ impl Running {
     /// records.
     pub async fn serve(self, config: &Config, shutdown: impl Future<Output = ()>) {
         let gateway = self.gateway;
-        let tasks = background(&gateway, self.rings, config);
+        let mut tasks = background(&gateway, self.rings, config);
+        tasks.push(tokio::spawn(self.ops.metrics.clone().keep_small()));
         let (stop, stopped) = watch::channel(());
         let public = server::serve(
             self.public,

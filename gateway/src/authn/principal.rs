@@ -1,5 +1,7 @@
 //! From verified claims to a principal.
 
+use std::sync::Arc;
+
 use interlock_policies::{PrincipalFacts, PrincipalKind, Role};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
@@ -96,11 +98,11 @@ impl Claims {
             (None, _) => None,
         };
         Ok(Caller {
-            identity: Identity {
+            identity: Arc::new(Identity {
                 issuer: config.issuer.clone(),
                 subject: subject.clone(),
                 actor: actor.clone(),
-            },
+            }),
             kind,
             facts: PrincipalFacts {
                 kind,

@@ -7,10 +7,12 @@ use interlock_policies::{
     Bundle, ContextFacts, Decision, FactsError, Fault, Principal, Problem, ResourceFacts,
 };
 use interlock_surface::{Class, Row};
+use metrics::counter;
 
-use super::{Authorizer, counted, prepare};
+use super::{Authorizer, prepare, word};
 use crate::authn::Caller;
 use crate::policy::{Active, Policies};
+use crate::telemetry::names;
 
 /// A caller as the bundle in force knows it, to be asked about many objects.
 pub struct Assessor {
@@ -99,7 +101,8 @@ impl Assessor {
                 }
                 Question::Call(row) => {
                     let decision = bundle.decide(principal, row, resource, context);
-                    counted(row, &decision);
+                    let word = word(&decision);
+                    counter!(names::DECISIONS, "row" => row.name, "decision" => word).increment(1);
                     match decision {
                         Decision::Allow { .. } => Ok(Assessed {
                             allowed: true,

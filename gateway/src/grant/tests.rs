@@ -173,7 +173,7 @@ fn a_grant_is_read_back_by_whoever_shares_its_keys() {
         Some(&told.caller.facts),
         facts(&vector["claims"]["caller"]).as_ref()
     );
-    assert_eq!(told.caller.identity, identity(&vector["claims"]["caller"]));
+    assert_eq!(*told.caller.identity, identity(&vector["claims"]["caller"]));
     assert_eq!(told.row, text(&vector["claims"], "row"));
     assert_eq!(told.decision, id(&vector["claims"], "decision"));
 

@@ -183,7 +183,7 @@ fn judge(
     record.class = Some(row.class.as_str().into());
     record.principal = Some(Principal {
         kind: returned.caller.kind.as_str().into(),
-        identity: Arc::new(returned.caller.identity.clone()),
+        identity: Arc::clone(&returned.caller.identity),
     });
     record.decision_id = returned.decision;
     record.bundle = Some(assessor.bundle().into());
