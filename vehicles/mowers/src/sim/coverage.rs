@@ -1,19 +1,52 @@
-//! The coverage planner.
+//! The coverage planner: what a mower drives to cover areas in a pattern.
+//!
+//! Pure: the same map, areas, pattern and figures give the same plan. Laps run
+//! inward from the border and outward from obstacles, lanes lie parallel in what
+//! the laps leave, transits join them with the blade off.
 
 use uuid::Uuid;
 
-use crate::contract::{LegKind, Map, Pattern, Point};
-use crate::sim::profile::Profile;
+use crate::contract::{Area, LegKind, Map, Order, Pattern, PatternKind, Point};
+use crate::sim::geometry::signed_area;
 
-/// stub
+mod digest;
+mod estimate;
+mod lanes;
+mod region;
+mod rings;
+mod route;
+mod view;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use estimate::{Estimate, Figures, Tally};
+
+use region::Region;
+use rings::Ground;
+use route::Router;
+use walk::Walk;
+
+/// Limits of what is planned.
+const AREA_LIMIT: usize = 60;
+const CORNER_LIMIT: usize = 2_000;
+const FARTHEST_M: f64 = 10_000.0;
+const LEAST_M2: f64 = 0.25;
+/// Lanes times corners of one area; beyond it planning takes too long.
+const WORK_LIMIT: f64 = 20_000_000.0;
+
+/// A planned path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) map_revision: u64,
     pub(super) legs: Vec<PlannedLeg>,
     pub(super) hash: String,
     pub(super) estimate: Estimate,
+    pub(super) assumptions: Vec<String>,
 }
 
+/// One polyline of it. Points lie on whole millimeters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlannedLeg {
     pub(super) kind: LegKind,
@@ -21,125 +54,256 @@ pub(super) struct PlannedLeg {
     pub(super) points: Vec<Point>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Estimate {
-    pub(super) area_m2: f64,
-    pub(super) length_m: f64,
-    pub(super) duration_s: f64,
-    pub(super) battery_percent: f64,
+/// Why nothing can be planned.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum PlanError {
+    /// None or too many.
+    #[error("{0} areas are named; give 1 to 60")]
+    AreaCount(usize),
+    /// Not in the map.
+    #[error("the map has no area `{0}`")]
+    UnknownArea(Uuid),
+    /// The same one again.
+    #[error("area `{0}` is named twice")]
+    AreaTwice(Uuid),
+    /// A number out of its range.
+    #[error("`{0}` is out of its range")]
+    Pattern(&'static str),
+    /// A border pattern without laps.
+    #[error("`border_only` needs at least one border lap")]
+    NoLaps,
+    /// An outline that encloses nothing to mow.
+    #[error("area `{area}`: {reason}")]
+    Area {
+        /// Which.
+        area: Uuid,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figures {
-    speed_mps: f64,
-    cutting_minutes: f64,
-}
-
-impl Figures {
-    pub(super) fn of(profile: &Profile, speed_mps: f64) -> Self {
-        Self {
-            speed_mps,
-            cutting_minutes: profile.cutting_minutes,
+impl PlanError {
+    /// The machine code.
+    pub(super) const fn code(&self) -> &'static str {
+        match self {
+            Self::AreaCount(_) => "area-count",
+            Self::UnknownArea(_) => "unknown-area",
+            Self::AreaTwice(_) => "area-twice",
+            Self::Pattern(_) | Self::NoLaps => "pattern-not-possible",
+            Self::Area { .. } => "area-not-possible",
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub(super) enum PlanError {
-    #[error("no area `{0}` in the map")]
-    UnknownArea(Uuid),
-}
-
-impl PlanError {
-    pub(super) fn code(&self) -> &'static str {
-        "unknown-area"
-    }
-}
-
+/// Plans a path over areas, in the order in which they are named.
+///
+/// # Errors
+/// Areas, pattern or an outline are not possible; the error says why.
 pub(super) fn plan(
     map: &Map,
     area_ids: &[Uuid],
     pattern: &Pattern,
     figures: &Figures,
 ) -> Result<Plan, PlanError> {
+    check_pattern(pattern)?;
+    let areas = named(map, area_ids)?;
+    let mut router = Router::new(route::drivable(map));
     let mut legs = Vec::new();
+    let mut tally = Tally::default();
     let mut area_m2 = 0.0;
-    for id in area_ids {
-        let area = map
-            .areas
-            .iter()
-            .find(|area| area.id == *id)
-            .ok_or(PlanError::UnknownArea(*id))?;
-        let low =
-            |f: fn(&Point) -> f64| area.outline.iter().map(f).fold(f64::INFINITY, f64::min) + 0.3;
-        let high = |f: fn(&Point) -> f64| {
-            area.outline.iter().map(f).fold(f64::NEG_INFINITY, f64::max) - 0.3
+    let mut at = None;
+    for area in areas {
+        let ground = ground(area)?;
+        area_m2 += ground.clear(0.0, 0.0).area_m2();
+        let mut walk = Walk {
+            router: &mut router,
+            area_id: area.id,
+            at,
+            dock: map.dock,
+            legs: Vec::new(),
+            tally,
         };
-        let (x0, x1, mut y, y1) = (low(|p| p.x), high(|p| p.x), low(|p| p.y), high(|p| p.y));
-        area_m2 += super::geometry::signed_area(&area.outline).abs();
-        let mut points = Vec::new();
-        let mut back = false;
-        while y <= y1 {
-            let (a, b) = if back { (x1, x0) } else { (x0, x1) };
-            points.push(Point::new(a, y));
-            points.push(Point::new(b, y));
-            back = !back;
-            y += (pattern.spacing_cm / 100.0).max(0.05);
+        let before = walk.legs.len();
+        cover(&ground, pattern, &mut walk, area.id)?;
+        if walk.legs.len() == before {
+            return Err(refused(area.id, "it is too narrow for this pattern"));
         }
-        legs.push(PlannedLeg {
-            kind: LegKind::Lane,
-            area_id: *id,
-            points,
-        });
+        at = walk.at;
+        tally = walk.tally;
+        legs.append(&mut walk.legs);
     }
-    let length_m: f64 = legs
-        .iter()
-        .map(|leg| super::geometry::length(&leg.points))
-        .sum();
-    let duration_s = length_m / figures.speed_mps;
-    use sha2::Digest as _;
-    let hash = sha2::Sha256::digest(format!(
-        "{} {area_ids:?} {pattern:?} {legs:?}",
-        map.revision
-    ));
+    for point in legs
+        .iter_mut()
+        .flat_map(|leg: &mut PlannedLeg| leg.points.iter_mut())
+    {
+        *point = Point::new(millimeters(point.x), millimeters(point.y));
+    }
     Ok(Plan {
         map_revision: map.revision,
+        hash: digest::path_hash(map.revision, area_ids, pattern, &legs),
+        estimate: Estimate::of(tally, area_m2, figures),
+        assumptions: assumptions(figures),
         legs,
-        hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
-        estimate: Estimate {
-            area_m2,
-            length_m,
-            duration_s,
-            battery_percent: duration_s / 0.6 / figures.cutting_minutes,
-        },
     })
 }
 
-pub(super) fn route(_map: &Map, _from: Point, to: Point) -> Vec<Point> {
-    vec![to]
+/// The way between two points of the garden, without the first of them.
+pub(super) fn route(map: &Map, from: Point, to: Point) -> Vec<Point> {
+    Router::new(route::drivable(map)).way(from, to)
 }
 
-impl Plan {
-    pub(super) fn into_path(self) -> crate::contract::Path {
-        let points_total = self.legs.iter().map(|leg| leg.points.len()).sum::<usize>();
-        crate::contract::Path {
-            legs: self
-                .legs
-                .into_iter()
-                .map(|leg| crate::contract::Leg {
-                    kind: leg.kind,
-                    points: leg.points,
-                })
-                .collect(),
-            points_total: u32::try_from(points_total).unwrap_or(u32::MAX),
-            path_hash: self.hash,
-            length_m: self.estimate.length_m,
-            area_m2: self.estimate.area_m2,
-            est_duration_s: self.estimate.duration_s,
-            est_battery_percent: self.estimate.battery_percent,
-            map_revision: self.map_revision,
-            assumptions: Vec::new(),
-            truncated: false,
+fn cover(
+    ground: &Ground,
+    pattern: &Pattern,
+    walk: &mut Walk<'_>,
+    area_id: Uuid,
+) -> Result<(), PlanError> {
+    let spacing_m = pattern.spacing_cm / 100.0;
+    let mut pattern = pattern.clone();
+    if pattern.kind == PatternKind::None {
+        pattern.border_laps = 0;
+    }
+    let corners: usize = ground
+        .lawn
+        .rings()
+        .chain(ground.blocked.rings())
+        .map(Vec::len)
+        .sum();
+    let inside = ground.clear(spacing_m / 4.0, spacing_m / 4.0);
+    let mut passes = Vec::new();
+    if pattern.kind != PatternKind::BorderOnly {
+        passes.push(pattern.angle_deg);
+    }
+    if pattern.kind == PatternKind::Double {
+        passes.push(pattern.angle_deg + 90.0);
+    }
+    let lanes = lanes::lane_count(diameter(&ground.lawn), spacing_m);
+    #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
+    if lanes * corners as f64 > WORK_LIMIT {
+        return Err(refused(area_id, "it is too large for this spacing"));
+    }
+    let laps = |walk: &mut Walk<'_>| {
+        for ring in rings::border_laps(ground, &pattern, spacing_m) {
+            walk.lap(&ring);
+        }
+        for ring in rings::obstacle_laps(ground, &pattern, spacing_m) {
+            walk.lap(&ring);
+        }
+    };
+    if pattern.order == Order::BorderFirst {
+        laps(walk);
+    }
+    for angle in &passes {
+        walk.cells(lanes::cells(ground, &pattern, *angle, spacing_m), &inside);
+    }
+    if pattern.order == Order::LanesFirst {
+        laps(walk);
+    }
+    Ok(())
+}
+
+fn check_pattern(pattern: &Pattern) -> Result<(), PlanError> {
+    let ranges = [
+        ("angle_deg", pattern.angle_deg, -180.0, 180.0),
+        ("spacing_cm", pattern.spacing_cm, 5.0, 35.0),
+        ("border_laps", f64::from(pattern.border_laps), 0.0, 4.0),
+        ("obstacle_laps", f64::from(pattern.obstacle_laps), 0.0, 4.0),
+    ];
+    for (name, value, least, most) in ranges {
+        if !(least..=most).contains(&value) {
+            return Err(PlanError::Pattern(name));
         }
     }
+    if pattern.kind == PatternKind::BorderOnly && pattern.border_laps == 0 {
+        return Err(PlanError::NoLaps);
+    }
+    Ok(())
+}
+
+fn named<'a>(map: &'a Map, area_ids: &[Uuid]) -> Result<Vec<&'a Area>, PlanError> {
+    if !(1..=AREA_LIMIT).contains(&area_ids.len()) {
+        return Err(PlanError::AreaCount(area_ids.len()));
+    }
+    let mut areas: Vec<&Area> = Vec::new();
+    for id in area_ids {
+        if areas.iter().any(|area| area.id == *id) {
+            return Err(PlanError::AreaTwice(*id));
+        }
+        let area = map.areas.iter().find(|area| area.id == *id);
+        areas.push(area.ok_or(PlanError::UnknownArea(*id))?);
+    }
+    Ok(areas)
+}
+
+/// Checks an area and takes it apart.
+fn ground(area: &Area) -> Result<Ground, PlanError> {
+    let refuse = |reason| Err(refused(area.id, reason));
+    let corners = area.outline.len() + area.obstacles.iter().map(Vec::len).sum::<usize>();
+    if area.outline.len() < 3 {
+        return refuse("its outline has fewer than three points");
+    }
+    if corners > CORNER_LIMIT {
+        return refuse("its outline and obstacles have more than 2,000 points");
+    }
+    let far = |point: &Point| {
+        !point.is_finite() || point.x.abs() > FARTHEST_M || point.y.abs() > FARTHEST_M
+    };
+    if area
+        .outline
+        .iter()
+        .chain(area.obstacles.iter().flatten())
+        .any(far)
+    {
+        return refuse("a point is not within 10 km of the origin");
+    }
+    let lawn = Region::inside(&area.outline);
+    let enclosed = lawn.area_m2();
+    if (enclosed - signed_area(&area.outline).abs()).abs() > 0.01 * enclosed + 0.01 {
+        return refuse("its outline crosses itself");
+    }
+    let solid: Vec<Vec<Point>> = area
+        .obstacles
+        .iter()
+        .filter(|outline| outline.len() >= 3)
+        .cloned()
+        .collect();
+    let ground = Ground {
+        lawn,
+        blocked: Region::union(&solid),
+    };
+    if ground.clear(0.0, 0.0).area_m2() < LEAST_M2 {
+        return refuse("it has less than a quarter of a square meter of lawn");
+    }
+    Ok(ground)
+}
+
+fn refused(area: Uuid, reason: &'static str) -> PlanError {
+    PlanError::Area { area, reason }
+}
+
+fn diameter(region: &Region) -> f64 {
+    let spread = |axis: fn(&Point) -> f64| {
+        let values = || region.rings().flatten().map(axis);
+        let low = values().fold(f64::INFINITY, f64::min);
+        values().fold(f64::NEG_INFINITY, f64::max) - low
+    };
+    spread(|point| point.x).hypot(spread(|point| point.y))
+}
+
+fn millimeters(meters: f64) -> f64 {
+    // Adding zero turns a negative zero into zero.
+    (meters * 1_000.0).round() / 1_000.0 + 0.0
+}
+
+fn assumptions(figures: &Figures) -> Vec<String> {
+    vec![
+        format!("working speed {} m/s", figures.speed_mps),
+        format!(
+            "{} min of cutting on a full battery",
+            figures.cutting_minutes
+        ),
+        "turns in place at 0.8 rad/s, without speeding up and slowing down".to_owned(),
+        "without the way from and to the dock and without charging".to_owned(),
+        "straight between areas that do not touch".to_owned(),
+    ]
 }
