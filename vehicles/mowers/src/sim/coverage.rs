@@ -31,7 +31,6 @@ use walk::Walk;
 /// Limits of what is planned.
 const AREA_LIMIT: usize = 60;
 const CORNER_LIMIT: usize = 2_000;
-const FARTHEST_M: f64 = 10_000.0;
 const LEAST_M2: f64 = 0.25;
 /// Lanes times corners of one area; beyond it planning takes too long.
 const WORK_LIMIT: f64 = 20_000_000.0;
@@ -245,9 +244,7 @@ fn ground(area: &Area) -> Result<Ground, PlanError> {
     if corners > CORNER_LIMIT {
         return refuse("its outline and obstacles have more than 2,000 points");
     }
-    let far = |point: &Point| {
-        !point.is_finite() || point.x.abs() > FARTHEST_M || point.y.abs() > FARTHEST_M
-    };
+    let far = |point: &Point| !region::near(*point);
     if area
         .outline
         .iter()
@@ -261,15 +258,9 @@ fn ground(area: &Area) -> Result<Ground, PlanError> {
     if (enclosed - signed_area(&area.outline).abs()).abs() > 0.01 * enclosed + 0.01 {
         return refuse("its outline crosses itself");
     }
-    let solid: Vec<Vec<Point>> = area
-        .obstacles
-        .iter()
-        .filter(|outline| outline.len() >= 3)
-        .cloned()
-        .collect();
     let ground = Ground {
         lawn,
-        blocked: Region::union(&solid),
+        blocked: Region::union(&area.obstacles),
     };
     if ground.clear(0.0, 0.0).area_m2() < LEAST_M2 {
         return refuse("it has less than a quarter of a square meter of lawn");

@@ -29,10 +29,8 @@ struct Span {
 
 /// The lanes of an area at an angle, in cells.
 ///
-/// The lanes fill what the border laps leave, evenly: as many as are needed for
-/// no two to lie farther apart than the spacing. They are clipped to the middle
-/// line of the innermost lap and drawn back by half a spacing, so that a strip
-/// along a border that runs with the lanes is not left standing.
+/// The lanes fill what the laps leave, evenly: as many as are needed for no two
+/// to lie farther apart than the spacing.
 pub(super) fn cells(
     ground: &Ground,
     pattern: &Pattern,
@@ -40,28 +38,16 @@ pub(super) fn cells(
     spacing_m: f64,
 ) -> Vec<Cell> {
     let laps = f64::from(pattern.border_laps) * spacing_m;
-    let drawn_back = if pattern.border_laps > 0 {
-        spacing_m / 2.0
-    } else {
-        0.0
-    };
-    let border_m = (laps - drawn_back).max(MARGIN_M);
-    let obstacle_laps = f64::from(pattern.obstacle_laps.max(1));
-    let obstacle_m = (obstacle_laps - 0.5) * spacing_m;
     let (sin, cos) = angle_deg.to_radians().sin_cos();
-    let clip = turned(&ground.clear(border_m, obstacle_m), cos, -sin);
+    let clip = Clip::new(ground, pattern, spacing_m, (cos, -sin));
     let extent = turned(&ground.lawn.grown(-laps), cos, -sin);
     let Some((low, high)) = heights(&extent) else {
         return Vec::new();
     };
     let rows = rows(low, high, spacing_m)
-        .map(|height| spans(&clip, height, drawn_back))
+        .map(|height| clip.spans(height))
         .collect::<Vec<_>>();
-    let pitch = if rows.is_empty() {
-        0.0
-    } else {
-        (high - low) / count(rows.len())
-    };
+    let pitch = (high - low) / count(rows.len().max(1));
     split(&rows)
         .into_iter()
         .map(|cell| {
@@ -77,6 +63,78 @@ pub(super) fn cells(
                 .collect()
         })
         .collect()
+}
+
+/// Where lanes may lie, in the turned frame.
+///
+/// They end where the laps' swath ends. A strip narrower than a lane may be left
+/// along a border that runs with the lanes: a height inside the middle line of
+/// the innermost lap still gets a lane there.
+struct Clip {
+    /// What the laps leave.
+    rest: Region,
+    /// Inside the middle line of the innermost lap.
+    reach: Region,
+    drawn_back: f64,
+    /// Pieces beyond the rest shorter than this are the laps' own.
+    worth_m: f64,
+}
+
+impl Clip {
+    fn new(ground: &Ground, pattern: &Pattern, spacing_m: f64, (cos, sin): (f64, f64)) -> Self {
+        let border = f64::from(pattern.border_laps) * spacing_m;
+        let obstacle = f64::from(pattern.obstacle_laps) * spacing_m;
+        let half = spacing_m / 2.0;
+        let drawn_back = if pattern.border_laps > 0 { half } else { 0.0 };
+        let rest = ground.clear(border.max(MARGIN_M), obstacle.max(half));
+        let reach = ground.clear((border - half).max(MARGIN_M), (obstacle - half).max(half));
+        Self {
+            rest: turned(&rest, cos, sin),
+            reach: turned(&reach, cos, sin),
+            drawn_back,
+            worth_m: 4.0 * spacing_m,
+        }
+    }
+
+    /// The lanes at a height.
+    fn spans(&self, height: f64) -> Vec<Span> {
+        let rest = spans(&self.rest, height, 0.0);
+        spans(&self.reach, height, self.drawn_back)
+            .into_iter()
+            .flat_map(|reach| {
+                let within = rest.iter().filter(move |span| overlap(**span, reach));
+                self.extended(reach, within.copied())
+            })
+            .filter(|span| span.to - span.from > SHORTEST_M)
+            .collect()
+    }
+
+    /// The spans of the rest in one of the reach, drawn out over whatever of
+    /// the reach beside them is worth a lane.
+    fn extended(&self, reach: Span, within: impl Iterator<Item = Span>) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for mut span in within {
+            let before = spans.last().map_or(reach.from, |last| last.to);
+            let gap = span.from - before;
+            match spans.last_mut() {
+                Some(last) if gap > self.worth_m => last.to = span.to,
+                Some(_) => spans.push(span),
+                None => {
+                    if gap > self.worth_m {
+                        span.from = reach.from;
+                    }
+                    spans.push(span);
+                }
+            }
+        }
+        match spans.last_mut() {
+            Some(last) if reach.to - last.to > self.worth_m => last.to = reach.to,
+            Some(_) => {}
+            None if reach.to - reach.from > self.worth_m => spans.push(reach),
+            None => {}
+        }
+        spans
+    }
 }
 
 /// How many lanes a strip of this height takes.

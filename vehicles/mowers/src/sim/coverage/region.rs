@@ -20,6 +20,8 @@ type Shapes = Vec<Vec<Contour>>;
 const SHARPEST_RAD: f64 = 1.0;
 /// Points nearer than this to the straight between their neighbors are no corners.
 const STRAIGHT_M: f64 = 0.0005;
+/// The farthest a point may lie from the origin.
+const FARTHEST_M: f64 = 10_000.0;
 /// What counts as on the border.
 const BORDER_M: f64 = 1e-4;
 
@@ -39,8 +41,12 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// What one outline encloses, in whichever direction it runs.
+    /// What one outline encloses, in whichever direction it runs; nothing when a
+    /// point of it is no place in a garden.
     pub(super) fn inside(outline: &[Point]) -> Self {
+        if outline.len() < 3 || !outline.iter().all(|point| near(*point)) {
+            return Self::default();
+        }
         let contour: Contour = outline.iter().map(|point| [point.x, point.y]).collect();
         Self::from(contour.simplify_shape_as::<i64>(FillRule::NonZero))
     }
@@ -53,11 +59,6 @@ impl Region {
             .fold(Self::default(), |all, one| {
                 all.combined(&one, OverlayRule::Union)
             })
-    }
-
-    /// Both together.
-    pub(super) fn or(&self, other: &Self) -> Self {
-        self.combined(other, OverlayRule::Union)
     }
 
     /// This one without the other.
@@ -163,6 +164,12 @@ impl Region {
             .zip(cuts.iter().skip(1))
             .all(|(from, to)| self.holds(a.between(b, (from + to) / 2.0)))
     }
+}
+
+/// Whether a point is within 10 km of the origin; beyond, and for what is no
+/// number, the grid has no place.
+pub(super) fn near(point: Point) -> bool {
+    point.x.abs() <= FARTHEST_M && point.y.abs() <= FARTHEST_M
 }
 
 fn contour(ring: &[Point]) -> Contour {
