@@ -19,7 +19,7 @@ mod view;
 mod walk;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub(super) use estimate::{Estimate, Figures, Tally};
 
@@ -32,6 +32,8 @@ use walk::Walk;
 const AREA_LIMIT: usize = 60;
 const CORNER_LIMIT: usize = 2_000;
 const LEAST_M2: f64 = 0.25;
+/// Lanes of one plan.
+const LANE_LIMIT: u32 = 100_000;
 /// Lanes times corners of one area; beyond it planning takes too long.
 const WORK_LIMIT: f64 = 20_000_000.0;
 
@@ -130,6 +132,12 @@ pub(super) fn plan(
         at = walk.at;
         tally = walk.tally;
         legs.append(&mut walk.legs);
+        if tally.lanes > LANE_LIMIT {
+            return Err(refused(
+                area.id,
+                "with it the plan has more than 100,000 lanes",
+            ));
+        }
     }
     for point in legs
         .iter_mut()
@@ -178,7 +186,7 @@ fn cover(
     }
     let lanes = lanes::lane_count(diameter(&ground.lawn), spacing_m);
     #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
-    if lanes * corners as f64 > WORK_LIMIT {
+    if lanes * corners as f64 > WORK_LIMIT || lanes > f64::from(LANE_LIMIT) {
         return Err(refused(area_id, "it is too large for this spacing"));
     }
     let laps = |walk: &mut Walk<'_>| {

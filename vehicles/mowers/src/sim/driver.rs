@@ -13,7 +13,6 @@ use crate::contract::{
     Activity, Capabilities, Command, Drive, Map, MowerState, Path, PathError, PathErrorCode,
     Pattern,
 };
-use crate::sim::coverage;
 use crate::sim::link::Delivery;
 use crate::sim::world::World;
 
@@ -152,22 +151,15 @@ impl Connection for SimulatedConnection {
             let detail = "this mower shows no path before it drives one";
             return Err(refusal(PathErrorCode::Unsupported, detail));
         }
-        let (map, areas, pattern, figures, delay_ms) = self.shared.with(|world, _| {
+        let (planning, delay_ms) = self.shared.with(|world, _| {
             if !world.reachable() {
                 return Err(refusal(PathErrorCode::Unavailable, "the mower is offline"));
             }
             if busy(world.machine.activity()) {
                 return Err(refusal(PathErrorCode::Rejected, "a job is running"));
             }
-            Ok((
-                Arc::clone(&world.machine.map),
-                world.machine.areas(area_ids),
-                pattern
-                    .cloned()
-                    .unwrap_or_else(|| world.machine.own_pattern()),
-                world.machine.figures(),
-                world.link.plan_delay_ms,
-            ))
+            let planning = world.machine.planning(area_ids, pattern);
+            Ok((planning, world.link.plan_delay_ms))
         })?;
         sleep(Duration::from_millis(delay_ms)).await;
         if !self.shared.with(|world, _| world.reachable()) {
@@ -176,10 +168,9 @@ impl Connection for SimulatedConnection {
                 "the mower went offline",
             ));
         }
-        let planned =
-            tokio::task::spawn_blocking(move || coverage::plan(&map, &areas, &pattern, &figures));
+        let planned = tokio::task::spawn_blocking(move || planning.path());
         match planned.await {
-            Ok(Ok(plan)) => Ok(plan.into_path()),
+            Ok(Ok(path)) => Ok(path),
             Ok(Err(error)) => Err(refusal(PathErrorCode::Rejected, &error.to_string())),
             Err(error) => Err(refusal(PathErrorCode::Failed, &error.to_string())),
         }

@@ -4,10 +4,15 @@ use jiff::Timestamp;
 use tokio::time::{Duration, sleep};
 use uuid::Uuid;
 
-use super::{Hooks, Options, RuntimeClock, Simulated, area_id};
+use super::{Hooks, Options, ProfileName, RuntimeClock, Simulated, area_id};
 use crate::connection::{Answer, Connected, Sent, Verdict};
 use crate::contract::{Activity, Command, MowerState, Start};
 
+mod conformance;
+mod driver;
+mod vendor;
+
+/// A simulated mower and the one who holds it.
 struct Rig {
     id: Uuid,
     connected: Connected,
@@ -38,6 +43,28 @@ impl Rig {
         })
     }
 
+    /// A mower a minute into its job.
+    async fn mowing(options: &Options) -> Self {
+        let mut rig = Self::new(options);
+        let start = rig.start_command();
+        assert_eq!(rig.send(&start).await, Verdict::Executed(None));
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(rig.state().activity, Activity::Mowing);
+        rig
+    }
+
+    /// Hands a command over under a new id.
+    async fn hand(&self, command: &Command) -> (Uuid, Sent) {
+        let id = Uuid::now_v7();
+        let sent = self.connected.connection.send(1, id, command).await;
+        (id, sent)
+    }
+
+    /// All answers that came so far.
+    fn answers(&mut self) -> Vec<Answer> {
+        std::iter::from_fn(|| self.connected.answers.try_recv().ok()).collect()
+    }
+
     async fn send(&mut self, command: &Command) -> Verdict {
         let id = Uuid::now_v7();
         let sent = self.connected.connection.send(1, id, command).await;
@@ -65,58 +92,17 @@ impl Rig {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_job_goes_from_the_dock_to_the_dock() {
-    let mut rig = Rig::new(&Options {
-        width_m: 5.0,
-        height_m: 4.0,
-        ..Options::default()
-    });
-    let start = rig.start_command();
-    assert_eq!(rig.send(&start).await, Verdict::Executed(None));
-    assert_eq!(rig.state().activity, Activity::Undocking);
-    let mut states = rig.connected.connection.state();
-    let mut seen = vec![];
-    while seen.last() != Some(&Activity::Docked) {
-        states.changed().await.unwrap();
-        let activity = states.borrow().activity;
-        if seen.last() != Some(&activity) {
-            seen.push(activity);
-        }
-    }
-    assert_eq!(
-        seen,
-        [
-            Activity::Undocking,
-            Activity::Mowing,
-            Activity::Returning,
-            Activity::Charging,
-            Activity::Docked
-        ]
-    );
+const RESUME: Command = Command::ResumeMow {
+    expected_path_hash: None,
+};
+
+fn rejected(code: &str) -> Verdict {
+    Verdict::Rejected(code.to_owned())
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_stop_latches_until_it_is_reset() {
-    let mut rig = Rig::new(&Options::default());
-    let start = rig.start_command();
-    rig.send(&start).await;
-    sleep(Duration::from_secs(60)).await;
-    assert_eq!(rig.state().activity, Activity::Mowing);
-    assert_eq!(rig.stop().await, Verdict::Executed(None));
-    assert_eq!(rig.state().activity, Activity::Stopped);
-    assert!(rig.state().emergency.latched);
-    assert_eq!(rig.hooks.truth().speed_mps, 0.0);
-    let refused = Verdict::Rejected("emergency-latched".to_owned());
-    assert_eq!(rig.send(&start).await, refused);
-    let reset = Command::ResetEmergency {
-        on_site_confirmed: true,
-    };
-    assert_eq!(rig.send(&reset).await, Verdict::Executed(None));
-    assert_eq!(rig.state().activity, Activity::Paused);
-    let resume = Command::ResumeMow {
-        expected_path_hash: None,
-    };
-    assert_eq!(rig.send(&resume).await, Verdict::Executed(None));
-    assert_eq!(rig.state().activity, Activity::Mowing);
+fn of(profile: ProfileName) -> Options {
+    Options {
+        profile,
+        ..Options::default()
+    }
 }

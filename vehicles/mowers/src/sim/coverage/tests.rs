@@ -7,7 +7,7 @@ use crate::sim::machine::battery::{Charger, LOW_PERCENT};
 use crate::sim::profile::{Profile, ProfileName};
 
 mod golden;
-mod raster;
+pub(in crate::sim) mod raster;
 mod refusals;
 mod shapes;
 mod values;

@@ -90,8 +90,7 @@ impl Machine {
             | Reaction::Home
             | Reaction::HomeIfAllowed
             | Reaction::Set
-            | Reaction::Follow
-            | Reaction::Latch => act(self),
+            | Reaction::Follow => act(self),
         }
     }
 

@@ -25,6 +25,12 @@ impl Machine {
         }
     }
 
+    /// Whether it follows the course of its job, not a way to it.
+    #[cfg(test)]
+    pub(in crate::sim) fn on_course(&self) -> bool {
+        self.mode == Mode::Mowing && self.detour.is_empty()
+    }
+
     /// Whether something is about to happen by itself while it rests.
     pub(in crate::sim) fn waits(&self) -> bool {
         self.wait.is_some()

@@ -81,11 +81,6 @@ impl Manual {
         Framed::Taken
     }
 
-    /// Whether somebody drives.
-    pub(in crate::sim) fn held(&self) -> bool {
-        self.session.is_some() || self.stick.is_some()
-    }
-
     /// The session is over.
     pub(in crate::sim) fn end(&mut self) {
         self.session = None;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::contract::{InactiveReason, Point};
-use crate::sim::coverage;
+use uuid::Uuid;
+
+use crate::contract::{InactiveReason, Map, Path, Pattern, Point};
+use crate::sim::coverage::{self, Figures, PlanError};
 use crate::sim::geometry::nearest_on;
 use crate::sim::machine::body::{Straight, Wheels};
 use crate::sim::machine::job::{Course, Mark};
@@ -12,7 +14,41 @@ use crate::sim::machine::{Machine, Mode, STEP_S};
 /// A mower farther than this beside its course drives back to it first.
 const OFF_COURSE_M: f64 = 0.25;
 
+/// A path to be planned.
+pub(in crate::sim) struct Planning {
+    map: Arc<Map>,
+    area_ids: Vec<Uuid>,
+    pattern: Pattern,
+    figures: Figures,
+}
+
+impl Planning {
+    /// Plans it.
+    ///
+    /// # Errors
+    /// Areas or pattern are not possible.
+    pub(in crate::sim) fn path(&self) -> Result<Path, PlanError> {
+        let plan = coverage::plan(&self.map, &self.area_ids, &self.pattern, &self.figures)?;
+        Ok(plan.into_path())
+    }
+}
+
 impl Machine {
+    /// What it needs to plan a path, taken out so that the planning holds
+    /// nothing up.
+    pub(in crate::sim) fn planning(
+        &self,
+        area_ids: &[Uuid],
+        pattern: Option<&Pattern>,
+    ) -> Planning {
+        Planning {
+            map: Arc::clone(&self.map),
+            area_ids: self.areas(area_ids),
+            pattern: pattern.cloned().unwrap_or_else(|| self.own_pattern()),
+            figures: self.figures(),
+        }
+    }
+
     /// Goes to where the job begins or was left off, and mows on.
     pub(super) fn begin_mowing(&mut self) {
         self.enter(Mode::Mowing);

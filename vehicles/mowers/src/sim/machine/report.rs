@@ -37,7 +37,8 @@ impl Envelope {
 impl Machine {
     /// What it does.
     pub(in crate::sim) fn activity(&self) -> Activity {
-        if self.latch.is_some() && self.mode != Mode::Docked && self.powered() {
+        let in_dock = matches!(self.mode, Mode::Docked | Mode::Updating { .. });
+        if self.latch.is_some() && !in_dock && self.powered() {
             return Activity::Stopped;
         }
         match self.mode {

@@ -25,7 +25,7 @@ pub(in crate::sim) enum State {
     Updating,
 }
 
-/// The questions.
+/// The questions. A stop is none: it is carried out in every state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sim) enum Ask {
     Start,
@@ -34,7 +34,6 @@ pub(in crate::sim) enum Ask {
     Dock,
     Set,
     Drive,
-    Stop,
 }
 
 /// The answers.
@@ -54,8 +53,6 @@ pub(in crate::sim) enum Reaction {
     Set,
     /// Follow the frame if its session holds the mower.
     Follow,
-    /// Cut the motors and latch.
-    Latch,
     /// There already.
     NoEffect,
     /// Not in this state: the code says why.
@@ -63,77 +60,51 @@ pub(in crate::sim) enum Reaction {
 }
 
 impl State {
-    /// Every state, in the order of the table.
-    pub(in crate::sim) const ALL: [Self; 10] = [
-        Self::Docked,
-        Self::Low,
-        Self::Undocking,
-        Self::Mowing,
-        Self::Paused,
-        Self::Returning,
-        Self::Driving,
-        Self::Stopped,
-        Self::Error,
-        Self::Updating,
-    ];
-
-    /// The row of the table: start, resume, pause, dock, set, drive, stop.
+    /// The row of the table: start, resume, pause, dock, set, drive.
     /// A start and a resume are two things: one never turns into the other.
-    const fn row(self) -> [Reaction; 7] {
-        use Reaction::{
-            Begin, Continue, Follow, Hold, Home, HomeIfAllowed, Latch, NoEffect, Reject, Set,
-        };
+    const fn row(self) -> [Reaction; 6] {
+        use Reaction::{Begin, Continue, Follow, Hold, Home, HomeIfAllowed, NoEffect, Reject, Set};
         const fn no(code: &'static str) -> Reaction {
             Reject(code)
         }
         match self {
-            Self::Docked => [
-                Begin,
-                Continue,
-                NoEffect,
-                NoEffect,
-                Set,
-                no("docked"),
-                Latch,
-            ],
+            Self::Docked => [Begin, Continue, NoEffect, NoEffect, Set, no("docked")],
             Self::Low => {
                 let low = no("low-battery");
-                [low, low, NoEffect, NoEffect, Set, no("docked"), Latch]
+                [low, low, NoEffect, NoEffect, Set, no("docked")]
             }
             Self::Undocking => {
                 let busy = no("job-running");
-                [busy, NoEffect, Hold, Home, Set, busy, Latch]
+                [busy, NoEffect, Hold, Home, Set, busy]
             }
             Self::Mowing => {
                 let busy = no("job-running");
-                [busy, NoEffect, Hold, Home, Set, busy, Latch]
+                [busy, NoEffect, Hold, Home, Set, busy]
             }
-            Self::Paused => [Begin, Continue, NoEffect, Home, Set, Follow, Latch],
-            Self::Returning => [Begin, Continue, Hold, NoEffect, Set, no("returning"), Latch],
+            Self::Paused => [Begin, Continue, NoEffect, Home, Set, Follow],
+            Self::Returning => [Begin, Continue, Hold, NoEffect, Set, no("returning")],
             Self::Driving => {
                 let driving = no("driving");
-                [driving, driving, Hold, Home, Set, Follow, Latch]
+                [driving, driving, Hold, Home, Set, Follow]
             }
             Self::Stopped => {
                 let latched = no("emergency-latched");
-                [latched, latched, NoEffect, latched, Set, latched, Latch]
+                [latched, latched, NoEffect, latched, Set, latched]
             }
             Self::Error => {
                 let error = no("error");
-                [error, error, NoEffect, HomeIfAllowed, Set, error, Latch]
+                [error, error, NoEffect, HomeIfAllowed, Set, error]
             }
             Self::Updating => {
                 let updating = no("updating");
-                [
-                    updating, updating, NoEffect, NoEffect, updating, updating, Latch,
-                ]
+                [updating, updating, NoEffect, NoEffect, updating, updating]
             }
         }
     }
 
     /// What a mower in this state does when asked.
     pub(in crate::sim) const fn reaction(self, ask: Ask) -> Reaction {
-        let [start, resume, pause, dock, set, drive, stop] = self.row();
+        let [start, resume, pause, dock, set, drive] = self.row();
         match ask {
             Ask::Start => start,
             Ask::Resume => resume,
@@ -141,7 +112,6 @@ impl State {
             Ask::Dock => dock,
             Ask::Set => set,
             Ask::Drive => drive,
-            Ask::Stop => stop,
         }
     }
 }
