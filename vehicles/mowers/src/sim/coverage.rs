@@ -73,6 +73,9 @@ pub(super) enum PlanError {
     /// A border pattern without laps.
     #[error("`border_only` needs at least one border lap")]
     NoLaps,
+    /// Too many inward corners to find a way around them.
+    #[error("the map has more than 600 inward corners; draw it more simply")]
+    TooDetailed,
     /// An outline that encloses nothing to mow.
     #[error("area `{area}`: {reason}")]
     Area {
@@ -91,6 +94,7 @@ impl PlanError {
             Self::UnknownArea(_) => "unknown-area",
             Self::AreaTwice(_) => "area-twice",
             Self::Pattern(_) | Self::NoLaps => "pattern-not-possible",
+            Self::TooDetailed => "map-too-detailed",
             Self::Area { .. } => "area-not-possible",
         }
     }
@@ -139,6 +143,9 @@ pub(super) fn plan(
             ));
         }
     }
+    if router.gave_up {
+        return Err(PlanError::TooDetailed);
+    }
     for point in legs
         .iter_mut()
         .flat_map(|leg: &mut PlannedLeg| leg.points.iter_mut())
@@ -176,7 +183,8 @@ fn cover(
         .chain(ground.blocked.rings())
         .map(Vec::len)
         .sum();
-    let inside = ground.clear(spacing_m / 4.0, spacing_m / 4.0);
+    let margin = (spacing_m / 4.0).min(lanes::MARGIN_M);
+    let inside = ground.clear(margin, margin);
     let mut passes = Vec::new();
     if pattern.kind != PatternKind::BorderOnly {
         passes.push(pattern.angle_deg);

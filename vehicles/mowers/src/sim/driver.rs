@@ -159,7 +159,8 @@ impl Connection for SimulatedConnection {
                 return Err(refusal(PathErrorCode::Rejected, "a job is running"));
             }
             let planning = world.machine.planning(area_ids, pattern);
-            Ok((planning, world.link.plan_delay_ms))
+            let refused = |code| refusal(PathErrorCode::Rejected, code);
+            Ok((planning.map_err(refused)?, world.link.plan_delay_ms))
         })?;
         sleep(Duration::from_millis(delay_ms)).await;
         if !self.shared.with(|world, _| world.reachable()) {

@@ -306,6 +306,7 @@ impl Machine {
 
     /// Enters a mode; whatever the last one was about is over.
     fn enter(&mut self, mode: Mode) {
+        self.leave_off();
         self.mode = mode;
         self.wait = None;
         self.homing = None;

@@ -114,7 +114,7 @@ impl World {
             born,
             speed: parts.speed,
             at: born,
-            link: heard(true, born),
+            link: heard(true, parts.link.quality.latency_ms, born),
         };
         let first = parts.machine.report(&envelope);
         let face = Some(Face::of(&first));
@@ -301,7 +301,7 @@ impl World {
             born: self.born,
             speed: self.speed,
             at: skewed,
-            link: heard(online, self.heard),
+            link: heard(online, self.link.quality.latency_ms, self.heard),
         });
         let face = Some(Face::of(&state));
         let waited = self.now_ms.saturating_sub(self.published_ms);
@@ -352,11 +352,11 @@ impl World {
     }
 }
 
-fn heard(online: bool, last_seen: Timestamp) -> LinkState {
+fn heard(online: bool, latency_ms: f64, last_seen: Timestamp) -> LinkState {
     LinkState {
         online,
         rssi_dbm: online.then_some(-65),
-        rtt_ms: None,
+        rtt_ms: online.then_some(2.0 * latency_ms),
         last_seen: Some(last_seen),
     }
 }

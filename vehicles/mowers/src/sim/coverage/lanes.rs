@@ -6,7 +6,7 @@ use crate::sim::coverage::rings::Ground;
 use crate::sim::geometry::edges;
 
 /// Without border laps lanes keep this far from the border.
-const MARGIN_M: f64 = 0.05;
+pub(super) const MARGIN_M: f64 = 0.05;
 /// Shorter lanes are not worth a turn.
 const SHORTEST_M: f64 = 0.02;
 

@@ -8,7 +8,7 @@ use crate::sim::coverage::region::Region;
 
 /// How near to the border and to obstacles a transit may come.
 const MARGIN_M: f64 = 0.05;
-/// With more corners than this the way is taken straight.
+/// With more corners than this no way around them is looked for.
 const CORNER_LIMIT: usize = 600;
 
 /// Finds ways in one region.
@@ -17,6 +17,8 @@ pub(super) struct Router {
     corners: Vec<Point>,
     /// For each corner, the corners it sees, once asked for.
     seen: Vec<Option<Vec<usize>>>,
+    /// Whether a way was not looked for, and taken straight.
+    pub(super) gave_up: bool,
 }
 
 #[derive(PartialEq)]
@@ -53,6 +55,7 @@ impl Router {
             region,
             corners,
             seen,
+            gave_up: false,
         }
     }
 
@@ -84,6 +87,7 @@ impl Router {
     /// The corners on the shortest way, by A* over what each corner sees.
     fn around(&mut self, from: Point, to: Point) -> Option<Vec<Point>> {
         if self.corners.len() > CORNER_LIMIT {
+            self.gave_up = true;
             return None;
         }
         let mut best = vec![f64::INFINITY; self.corners.len()];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::connection::Verdict;
-use crate::contract::{Command, Drive, InactiveReason, Pattern, Start, StopSemantics};
+use crate::contract::{Command, CommandKind, Drive, InactiveReason, Pattern, Start, StopSemantics};
 use crate::sim::coverage::{self, Figures};
 use crate::sim::machine::job::{Course, Job};
 use crate::sim::machine::manual::Framed;
@@ -40,7 +40,6 @@ impl Machine {
         if let Command::EmergencyStop { reason } = command {
             // SAFETY-STOP: before anything is asked.
             let reason = reason.as_deref().unwrap_or("emergency-stop");
-            self.leave_off();
             self.stop(reason);
             return Reply::AtStandstill;
         }
@@ -99,12 +98,25 @@ impl Machine {
         Figures::of(&self.profile, self.speed_mps)
     }
 
-    /// The pattern of a mower that is not told one.
-    pub(in crate::sim) fn own_pattern(&self) -> Pattern {
-        Pattern {
-            spacing_cm: self.profile.spacing_m * 100.0,
-            border_laps: self.profile.border_laps,
-            ..Pattern::default()
+    /// The pattern that is meant: the mower's own where none is named.
+    ///
+    /// # Errors
+    /// The code of what it cannot do.
+    pub(in crate::sim) fn pattern(&self, named: Option<&Pattern>) -> Result<Pattern, &'static str> {
+        let Some(pattern) = named else {
+            return Ok(Pattern {
+                spacing_cm: self.profile.spacing_m * 100.0,
+                border_laps: self.profile.border_laps,
+                ..Pattern::default()
+            });
+        };
+        let (least, most) = self.profile.capabilities.spacing_cm;
+        if !self.profile.capabilities.patterns {
+            Err("unsupported")
+        } else if !(least..=most).contains(&pattern.spacing_cm) {
+            Err("spacing-out-of-range")
+        } else {
+            Ok(pattern.clone())
         }
     }
 
@@ -115,9 +127,6 @@ impl Machine {
         }
         if self.sensors.wet() {
             return rejected("rain");
-        }
-        if start.pattern.is_some() && !capabilities.patterns {
-            return rejected("unsupported");
         }
         let (lowest, highest) = capabilities.speed_mps;
         if start
@@ -133,7 +142,10 @@ impl Machine {
         {
             return rejected("height-out-of-range");
         }
-        let pattern = start.pattern.clone().unwrap_or_else(|| self.own_pattern());
+        let pattern = match self.pattern(start.pattern.as_ref()) {
+            Ok(pattern) => pattern,
+            Err(code) => return rejected(code),
+        };
         let speed = start.speed_mps.unwrap_or(self.profile.speed_mps);
         let areas = self.areas(&start.area_ids);
         let figures = Figures::of(&self.profile, speed);
@@ -208,7 +220,6 @@ impl Machine {
     }
 
     fn pause(&mut self) -> Reply {
-        self.leave_off();
         self.enter(Mode::Paused);
         Reply::AtStandstill
     }
@@ -294,6 +305,10 @@ impl Machine {
     /// # Errors
     /// The code of the refusal.
     pub(in crate::sim) fn drive(&mut self, frame: &Drive) -> Result<(), &'static str> {
+        let kinds = &self.profile.capabilities.kinds;
+        if !kinds.contains(&CommandKind::ManualDrive) {
+            return Err("unsupported");
+        }
         match self.state().reaction(Ask::Drive) {
             Reaction::Reject(code) => return Err(code),
             Reaction::Follow => {}
@@ -310,17 +325,9 @@ impl Machine {
             Framed::Malformed => return Err("malformed"),
         }
         if self.mode != Mode::Driving {
-            self.enter_driving();
+            self.enter(Mode::Driving);
         }
         Ok(())
-    }
-
-    fn enter_driving(&mut self) {
-        self.mode = Mode::Driving;
-        self.wait = None;
-        self.interrupted = None;
-        self.detour.clear();
-        self.inactive = InactiveReason::None;
     }
 
     /// The local stick takes over from any driver, or is let go.
@@ -328,9 +335,8 @@ impl Machine {
         self.manual.stick = stick.filter(|(a, b)| a.is_finite() && b.is_finite());
         if self.manual.stick.is_some() {
             self.manual.end();
-            if self.latch.is_none() && self.powered() && self.mode != Mode::Docked {
-                self.leave_off();
-                self.enter_driving();
+            if self.latch.is_none() && (self.moving() || self.mode == Mode::Paused) {
+                self.enter(Mode::Driving);
             }
         }
     }

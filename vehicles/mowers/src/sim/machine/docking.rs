@@ -85,7 +85,6 @@ impl Machine {
 
     /// Turns home; `then` is what it waits for in the dock if it means to go on.
     pub(super) fn begin_returning(&mut self, then: Option<Wait>, reason: InactiveReason) {
-        self.leave_off();
         self.enter(Mode::Returning);
         self.inactive = reason;
         self.homing = Some(Homing {

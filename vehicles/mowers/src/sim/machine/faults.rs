@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::contract::{Map, Point};
 use crate::sim::garden;
-use crate::sim::machine::guards::RESTART_MS;
+use crate::sim::machine::guards::{EMPTY, RESTART_MS};
 use crate::sim::machine::sensors::Part;
 use crate::sim::machine::{Fault, Machine, Mode};
 
@@ -17,7 +17,6 @@ impl Machine {
         confirmable: bool,
         lets_home: bool,
     ) {
-        self.leave_off();
         self.enter(Mode::Error);
         self.fault = Some(Fault {
             code: code.to_owned(),
@@ -44,7 +43,6 @@ impl Machine {
 
     /// The emergency button.
     pub(in crate::sim) fn press_emergency(&mut self, reason: &str) {
-        self.leave_off();
         self.latch(reason);
     }
 
@@ -60,7 +58,6 @@ impl Machine {
 
     /// Power goes, and comes back after that long. What was in memory is lost.
     pub(in crate::sim) fn lose_power(&mut self, for_ms: u64) {
-        self.leave_off();
         self.enter(Mode::Off {
             until_ms: self.now_ms.saturating_add(for_ms),
         });
@@ -109,6 +106,10 @@ impl Machine {
             self.map.dock,
             self.way_out.times(-1.0).direction(),
         );
+        if self.fault.as_ref().is_some_and(|fault| fault.code == EMPTY) {
+            self.fault = None;
+            self.enter(Mode::Docked);
+        }
         if matches!(
             self.mode,
             Mode::Paused | Mode::Returning | Mode::Mowing | Mode::Undocking | Mode::Driving
@@ -125,14 +126,12 @@ impl Machine {
 
     /// Somebody lifts it or sets it down.
     pub(in crate::sim) fn lift(&mut self, lifted: bool) {
-        self.leave_off();
         self.lifted = lifted;
         self.watch(0.0);
     }
 
     /// It tips over or is set upright.
     pub(in crate::sim) fn tilt(&mut self, tilted: bool) {
-        self.leave_off();
         self.tilted = tilted;
         self.watch(0.0);
     }

@@ -15,6 +15,8 @@ const BACK_OFF_M: f64 = 0.3;
 const TURN_OFF_RAD: f64 = 0.6;
 /// Mowing farther outside its areas than this is a fault.
 const OUTSIDE_LIMIT_M: f64 = 0.5;
+/// The fault of an empty battery; the dock ends it.
+pub(super) const EMPTY: &str = "battery-empty";
 /// A restart or an update takes this long.
 pub(super) const RESTART_MS: u64 = 20_000;
 
@@ -26,6 +28,7 @@ impl Machine {
             return;
         }
         self.watch_dangers();
+        self.watch_battery();
         self.watch_silence();
         if self.latch.is_some() {
             return;
@@ -67,6 +70,13 @@ impl Machine {
         }
     }
 
+    fn watch_battery(&mut self) {
+        let docked = matches!(self.mode, Mode::Docked | Mode::Updating { .. });
+        if self.battery.percent <= 0.0 && !docked && self.fault.is_none() {
+            self.fail(EMPTY, "battery_empty", false, false);
+        }
+    }
+
     fn watch_silence(&mut self) {
         if self.sensors.lost(Part::Sensors, self.now_ms) {
             self.latch("sensors-silent");
@@ -75,7 +85,6 @@ impl Machine {
             return;
         }
         if self.sensors.lost(Part::Control, self.now_ms) {
-            self.leave_off();
             self.enter(Mode::Paused);
         } else if self.sensors.lost(Part::Pose, self.now_ms) {
             self.wait_for_fix();
@@ -130,7 +139,6 @@ impl Machine {
         } else if self.sensors.wet() {
             self.begin_returning(Some(Wait::Dry), InactiveReason::Rain);
         } else if self.sensors.hot() {
-            self.leave_off();
             self.hold(Wait::Heat, InactiveReason::MotorHot);
         } else if self.mode == Mode::Mowing
             && self.blade.on
@@ -142,7 +150,6 @@ impl Machine {
 
     fn wait_for_fix(&mut self) {
         let returning = self.homing.take();
-        self.leave_off();
         self.hold(Wait::Fix, InactiveReason::WaitingForFix);
         self.interrupted = returning;
     }

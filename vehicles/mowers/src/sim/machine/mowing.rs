@@ -36,17 +36,20 @@ impl Planning {
 impl Machine {
     /// What it needs to plan a path, taken out so that the planning holds
     /// nothing up.
+    ///
+    /// # Errors
+    /// The code of what it cannot do.
     pub(in crate::sim) fn planning(
         &self,
         area_ids: &[Uuid],
         pattern: Option<&Pattern>,
-    ) -> Planning {
-        Planning {
+    ) -> Result<Planning, &'static str> {
+        Ok(Planning {
             map: Arc::clone(&self.map),
             area_ids: self.areas(area_ids),
-            pattern: pattern.cloned().unwrap_or_else(|| self.own_pattern()),
+            pattern: self.pattern(pattern)?,
             figures: self.figures(),
-        }
+        })
     }
 
     /// Goes to where the job begins or was left off, and mows on.
@@ -111,14 +114,14 @@ impl Machine {
                 self.finish();
                 return (Wheels::default(), false);
             };
-            job.left_at = None;
             let from = origin(&course, job.next, mark);
-            let beside = nearest_on(from, mark.to, seen.at).distance(seen.at);
-            if beside > OFF_COURSE_M {
-                self.leave_off();
+            let nearest = nearest_on(from, mark.to, seen.at);
+            if nearest.distance(seen.at) > OFF_COURSE_M {
+                job.left_at.get_or_insert(nearest);
                 self.rejoin();
                 return (Wheels::default(), false);
             }
+            job.left_at = None;
             // The blade cuts before the wheels turn.
             if mark.cut && !self.blade.cuts() {
                 return (Wheels::default(), true);

@@ -204,7 +204,7 @@ fn drive_job() -> Driven {
     let profile = Profile::named(ProfileName::Openmower);
     let mut machine = Machine::docked(profile, map.clone(), 11, 100.0);
     let areas = [area_id(Uuid::from_u128(7), 1)];
-    let plan = machine.planning(&areas, None).path().unwrap();
+    let plan = machine.planning(&areas, None).unwrap().path().unwrap();
     let start = crate::contract::Start {
         area_ids: areas.to_vec(),
         pattern: None,

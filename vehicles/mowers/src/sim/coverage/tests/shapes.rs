@@ -166,6 +166,19 @@ fn a_pattern_says_what_comes_and_in_which_order() {
 }
 
 #[test]
+fn without_laps_the_lanes_are_still_one_leg() {
+    let pattern = Pattern {
+        kind: PatternKind::None,
+        obstacle_laps: 0,
+        spacing_cm: 30.0,
+        ..Pattern::default()
+    };
+    let plan = planned(&lawn(&SQUARE, &[]), &pattern).unwrap();
+    let kinds: Vec<LegKind> = plan.legs.iter().map(|leg| leg.kind).collect();
+    assert_eq!(kinds, [LegKind::Lane]);
+}
+
+#[test]
 fn the_way_home_leads_around_the_notch() {
     let map = lawn(&U, &[]);
     let (from, to) = (Point::new(1.0, 6.5), Point::new(9.0, 6.5));

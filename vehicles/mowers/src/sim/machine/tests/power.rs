@@ -85,6 +85,19 @@ fn low_counts_after_twenty_seconds_and_critical_at_once() {
 }
 
 #[test]
+fn an_empty_one_is_carried_home() {
+    let mut rig = Rig::paused();
+    rig.machine.set_battery(0.0);
+    rig.run(1.0);
+    assert_eq!(rig.activity(), Activity::Error);
+    assert!(!rig.machine.confirm());
+    assert_eq!(rig.ask(&Command::ReturnToDock {}), "rejected error");
+    rig.machine.put_into_dock();
+    rig.run(1.0);
+    assert_eq!(rig.activity(), Activity::Charging);
+}
+
+#[test]
 fn it_charges_and_goes_on_by_itself() {
     let mut rig = Rig::mowing();
     let job = rig.machine.job.as_ref().unwrap().id;
