@@ -6,9 +6,9 @@
 
 use uuid::Uuid;
 
-use crate::contract::{Area, LegKind, Map, Order, Pattern, PatternKind, Point};
-use crate::sim::geometry::signed_area;
+use crate::contract::{LegKind, Map, Order, Pattern, PatternKind, Point};
 
+mod check;
 mod digest;
 mod estimate;
 mod lanes;
@@ -28,11 +28,7 @@ use rings::Ground;
 use route::Router;
 use walk::Walk;
 
-/// Limits of what is planned.
-const AREA_LIMIT: usize = 60;
-const CORNER_LIMIT: usize = 2_000;
-const LEAST_M2: f64 = 0.25;
-/// Lanes of one plan.
+/// Limits of what is planned: lanes of one plan.
 const LANE_LIMIT: u32 = 100_000;
 /// Lanes times corners of one area; beyond it planning takes too long.
 const WORK_LIMIT: f64 = 20_000_000.0;
@@ -110,15 +106,15 @@ pub(super) fn plan(
     pattern: &Pattern,
     figures: &Figures,
 ) -> Result<Plan, PlanError> {
-    check_pattern(pattern)?;
-    let areas = named(map, area_ids)?;
+    check::pattern(pattern)?;
+    let areas = check::named(map, area_ids)?;
     let mut router = Router::new(route::drivable(map));
     let mut legs = Vec::new();
     let mut tally = Tally::default();
     let mut area_m2 = 0.0;
     let mut at = None;
     for area in areas {
-        let ground = ground(area)?;
+        let ground = check::ground(area)?;
         area_m2 += ground.clear(0.0, 0.0).area_m2();
         let mut walk = Walk {
             router: &mut router,
@@ -131,13 +127,13 @@ pub(super) fn plan(
         let before = walk.legs.len();
         cover(&ground, pattern, &mut walk, area.id)?;
         if walk.legs.len() == before {
-            return Err(refused(area.id, "it is too narrow for this pattern"));
+            return Err(check::refused(area.id, "it is too narrow for this pattern"));
         }
         at = walk.at;
         tally = walk.tally;
         legs.append(&mut walk.legs);
         if tally.lanes > LANE_LIMIT {
-            return Err(refused(
+            return Err(check::refused(
                 area.id,
                 "with it the plan has more than 100,000 lanes",
             ));
@@ -195,7 +191,7 @@ fn cover(
     let lanes = lanes::lane_count(diameter(&ground.lawn), spacing_m);
     #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
     if lanes * corners as f64 > WORK_LIMIT || lanes > f64::from(LANE_LIMIT) {
-        return Err(refused(area_id, "it is too large for this spacing"));
+        return Err(check::refused(area_id, "it is too large for this spacing"));
     }
     let laps = |walk: &mut Walk<'_>| {
         for ring in rings::border_laps(ground, &pattern, spacing_m) {
@@ -215,77 +211,6 @@ fn cover(
         laps(walk);
     }
     Ok(())
-}
-
-fn check_pattern(pattern: &Pattern) -> Result<(), PlanError> {
-    let ranges = [
-        ("angle_deg", pattern.angle_deg, -180.0, 180.0),
-        ("spacing_cm", pattern.spacing_cm, 5.0, 35.0),
-        ("border_laps", f64::from(pattern.border_laps), 0.0, 4.0),
-        ("obstacle_laps", f64::from(pattern.obstacle_laps), 0.0, 4.0),
-    ];
-    for (name, value, least, most) in ranges {
-        if !(least..=most).contains(&value) {
-            return Err(PlanError::Pattern(name));
-        }
-    }
-    if pattern.kind == PatternKind::BorderOnly && pattern.border_laps == 0 {
-        return Err(PlanError::NoLaps);
-    }
-    Ok(())
-}
-
-fn named<'a>(map: &'a Map, area_ids: &[Uuid]) -> Result<Vec<&'a Area>, PlanError> {
-    if !(1..=AREA_LIMIT).contains(&area_ids.len()) {
-        return Err(PlanError::AreaCount(area_ids.len()));
-    }
-    let mut areas: Vec<&Area> = Vec::new();
-    for id in area_ids {
-        if areas.iter().any(|area| area.id == *id) {
-            return Err(PlanError::AreaTwice(*id));
-        }
-        let area = map.areas.iter().find(|area| area.id == *id);
-        areas.push(area.ok_or(PlanError::UnknownArea(*id))?);
-    }
-    Ok(areas)
-}
-
-/// Checks an area and takes it apart.
-fn ground(area: &Area) -> Result<Ground, PlanError> {
-    let refuse = |reason| Err(refused(area.id, reason));
-    let corners = area.outline.len() + area.obstacles.iter().map(Vec::len).sum::<usize>();
-    if area.outline.len() < 3 {
-        return refuse("its outline has fewer than three points");
-    }
-    if corners > CORNER_LIMIT {
-        return refuse("its outline and obstacles have more than 2,000 points");
-    }
-    let far = |point: &Point| !region::near(*point);
-    if area
-        .outline
-        .iter()
-        .chain(area.obstacles.iter().flatten())
-        .any(far)
-    {
-        return refuse("a point is not within 10 km of the origin");
-    }
-    let lawn = Region::inside(&area.outline);
-    let enclosed = lawn.area_m2();
-    if (enclosed - signed_area(&area.outline).abs()).abs() > 0.01 * enclosed + 0.01 {
-        return refuse("its outline crosses itself");
-    }
-    let ground = Ground {
-        lawn,
-        blocked: Region::union(&area.obstacles),
-    };
-    if ground.clear(0.0, 0.0).area_m2() < LEAST_M2 {
-        return refuse("it has less than a quarter of a square meter of lawn");
-    }
-    Ok(ground)
-}
-
-fn refused(area: Uuid, reason: &'static str) -> PlanError {
-    PlanError::Area { area, reason }
 }
 
 fn diameter(region: &Region) -> f64 {

@@ -47,7 +47,7 @@ impl Shared {
         let mut world = self.lock();
         world.advance(now);
         let result = change(&mut world, now);
-        world.publish(false);
+        world.publish();
         drop(world);
         self.changed.notify_one();
         result

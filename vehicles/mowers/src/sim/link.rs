@@ -9,8 +9,9 @@ use crate::connection::{Sent, Verdict};
 use crate::contract::{Command, Drive};
 use crate::sim::random::Random;
 
-#[cfg(test)]
-mod tests;
+mod mishap;
+
+pub use mishap::{Mishap, Quality};
 
 /// Frames that could not be sent before a drive session is given up.
 const FRAME_TIMEOUTS: u32 = 3;
@@ -19,54 +20,6 @@ const MONTH_MS: u64 = 30 * 24 * 3_600 * 1_000;
 const RESERVE_SHARE: f64 = 0.05;
 /// A message that is overtaken comes this much later at most.
 const REORDER_MS: f64 = 500.0;
-
-/// What goes wrong with one command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mishap {
-    /// The vendor takes it and nothing happens.
-    Nothing,
-    /// It is done and the answer is lost.
-    AnswerLost,
-    /// It is done and answered this many milliseconds late.
-    AnswerLate(u64),
-    /// It is done and answered twice.
-    AnsweredTwice,
-    /// It is done and answered `executed`, then `failed`.
-    TwoFinals,
-    /// It is done, then the mower restarts before it answers.
-    Restart,
-    /// It is not done and answered with this code.
-    Fails(String),
-    /// Whether it went out cannot be told; it did when true.
-    SentUnknown(bool),
-}
-
-/// How well messages travel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quality {
-    /// Mean delay of a message one way.
-    pub latency_ms: f64,
-    /// At most this much more or less.
-    pub jitter_ms: f64,
-    /// Share of messages that are lost, 0 to 1.
-    pub loss: f64,
-    /// Share of messages that come twice.
-    pub duplicates: f64,
-    /// Share of messages that later ones overtake.
-    pub reorder: f64,
-}
-
-impl Default for Quality {
-    fn default() -> Self {
-        Self {
-            latency_ms: 40.0,
-            jitter_ms: 10.0,
-            loss: 0.0,
-            duplicates: 0.0,
-            reorder: 0.0,
-        }
-    }
-}
 
 /// Something on its way.
 #[derive(Clone, Debug)]

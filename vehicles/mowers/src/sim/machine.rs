@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::contract::{InactiveReason, Map, Point, StopSemantics};
+use crate::contract::{InactiveReason, Map, Point};
 use crate::sim::garden;
 use crate::sim::profile::Profile;
 use crate::sim::random::Random;
 
 pub(super) mod battery;
+mod begin;
 pub(super) mod blade;
 pub(super) mod body;
 mod commands;
 mod docking;
 mod driving;
+mod emergency;
 mod faults;
 mod guards;
 pub(super) mod job;
@@ -36,6 +38,7 @@ use battery::{Battery, LOW_PERCENT, Load};
 use blade::Blade;
 use body::{Body, Pilot, Wheels};
 use docking::Homing;
+use emergency::Latch;
 use job::Job;
 use locator::{Locator, ODOMETRY_SIGMA};
 use manual::Manual;
@@ -79,15 +82,6 @@ enum Wait {
     Charge,
     /// In the dock, until dry.
     Dry,
-}
-
-/// The emergency latch: it outlives a restart.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Latch {
-    pub(super) reason: Option<String>,
-    pub(super) since_ms: u64,
-    /// Whether the cause is still there.
-    pub(super) active: bool,
 }
 
 /// A fault.
@@ -326,48 +320,6 @@ impl Machine {
         self.enter(Mode::Paused);
         self.wait = Some(wait);
         self.inactive = reason;
-    }
-
-    /// Cuts the motors until somebody takes the latch off.
-    fn latch(&mut self, reason: &str) {
-        // SAFETY-STOP: the latch comes first; what follows only tidies up.
-        let since_ms = self.now_ms;
-        let active = self.lifted || self.tilted;
-        let latch = self.latch.get_or_insert_with(|| Latch {
-            reason: Some(reason.to_owned()),
-            since_ms,
-            active,
-        });
-        latch.active = active;
-        match self.mode {
-            Mode::Undocking | Mode::Mowing | Mode::Returning | Mode::Driving => {
-                self.enter(Mode::Paused);
-            }
-            Mode::Docked
-            | Mode::Paused
-            | Mode::Error
-            | Mode::Updating { .. }
-            | Mode::Off { .. } => {
-                self.wait = None;
-            }
-        }
-        self.inactive = InactiveReason::EmergencyLatched;
-    }
-
-    /// An emergency stop, in the way this mower has.
-    fn stop(&mut self, reason: &str) {
-        match self.profile.capabilities.stop_semantics {
-            StopSemantics::MotorsOff | StopSemantics::PauseThenLock => self.latch(reason),
-            StopSemantics::Pause => {
-                if matches!(
-                    self.mode,
-                    Mode::Undocking | Mode::Mowing | Mode::Returning | Mode::Driving
-                ) {
-                    self.enter(Mode::Paused);
-                }
-                self.wait = None;
-            }
-        }
     }
 
     /// The area that a point lies in.

@@ -3,17 +3,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use crate::connection::{Answer, Verdict};
-use crate::contract::state::Link as LinkState;
-use crate::contract::{Activity, InactiveReason, MowerState};
+use crate::contract::{Activity, Command, MowerState};
 use crate::sim::clock::SharedClock;
 use crate::sim::link::{Delivery, Link, Message, Mishap};
 use crate::sim::machine::report::Envelope;
 use crate::sim::machine::{Machine, Reply, STEP_MS};
+
+mod publish;
+
+use publish::{Face, heard};
 
 /// Real milliseconds between states while it moves, and while it rests.
 const MOVING_MS: u64 = 200;
@@ -38,36 +41,6 @@ pub struct Counters {
     pub frames: u64,
     /// Frames that were refused.
     pub refused_frames: u64,
-}
-
-/// A change of any of these is published at once.
-#[derive(Clone, Debug, PartialEq)]
-struct Face {
-    activity: Activity,
-    reason: InactiveReason,
-    blade_on: bool,
-    latched: bool,
-    error: Option<String>,
-    job: Option<Uuid>,
-    charging: bool,
-    accuracy_m: f64,
-    height_mm: u16,
-}
-
-impl Face {
-    fn of(state: &MowerState) -> Self {
-        Self {
-            activity: state.activity,
-            reason: state.inactive_reason,
-            blade_on: state.blade_on,
-            latched: state.emergency.latched,
-            error: state.error.as_ref().map(|error| error.code.clone()),
-            job: state.job.as_ref().map(|job| job.plan_id),
-            charging: state.charging,
-            accuracy_m: state.position_accuracy_m,
-            height_mm: state.blade_height_mm,
-        }
-    }
 }
 
 /// One mower and its link.
@@ -150,7 +123,7 @@ impl World {
             self.receive(message);
         }
         self.pass(to_ms);
-        self.publish(false);
+        self.publish();
     }
 
     fn pass(&mut self, to_ms: u64) {
@@ -239,7 +212,6 @@ impl World {
     }
 
     fn count(&mut self, delivery: &Delivery, verdict: &Verdict) {
-        use crate::contract::Command;
         if *verdict != Verdict::Executed(None) {
             return;
         }
@@ -285,48 +257,6 @@ impl World {
         }
     }
 
-    /// Publishes the state if it is time or something changed.
-    pub(super) fn publish(&mut self, now: bool) {
-        let online = self.reachable();
-        let at = self.clock.now();
-        if online {
-            self.heard = at;
-        }
-        let skewed = at
-            .checked_add(SignedDuration::from_millis(self.link.skew_ms))
-            .unwrap_or(at);
-        let state = self.machine.report(&Envelope {
-            mower_id: self.mower_id,
-            seq: self.seq + 1,
-            born: self.born,
-            speed: self.speed,
-            at: skewed,
-            link: heard(online, self.link.quality.latency_ms, self.heard),
-        });
-        let face = Some(Face::of(&state));
-        let waited = self.now_ms.saturating_sub(self.published_ms);
-        let due = online && waited >= self.period_ms();
-        if now || due || face != self.face {
-            self.seq += 1;
-            self.face = face;
-            self.published_ms = self.now_ms;
-            self.state.send_replace(Arc::new(state));
-        }
-    }
-
-    /// Whether the mower can be heard.
-    pub(super) fn reachable(&self) -> bool {
-        self.link.online(self.now_ms) && self.machine.activity() != Activity::Offline
-    }
-
-    fn period_ms(&self) -> u64 {
-        if self.machine.rests() {
-            HEARTBEAT_MS
-        } else {
-            MOVING_MS
-        }
-    }
-
     /// When it must be looked at again, in real milliseconds.
     pub(super) fn wake_ms(&self) -> u64 {
         let mut wake = self
@@ -349,14 +279,5 @@ impl World {
             wake = wake.min(arrival);
         }
         wake.max(self.now_ms + 1)
-    }
-}
-
-fn heard(online: bool, latency_ms: f64, last_seen: Timestamp) -> LinkState {
-    LinkState {
-        online,
-        rssi_dbm: online.then_some(-65),
-        rtt_ms: online.then_some(2.0 * latency_ms),
-        last_seen: Some(last_seen),
     }
 }

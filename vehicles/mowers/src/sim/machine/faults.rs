@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::contract::{Map, Point};
 use crate::sim::garden;
 use crate::sim::machine::guards::{EMPTY, RESTART_MS};
-use crate::sim::machine::sensors::Part;
 use crate::sim::machine::{Fault, Machine, Mode};
 
 impl Machine {
@@ -38,21 +37,6 @@ impl Machine {
         if self.mode == Mode::Error {
             self.enter(if docked { Mode::Docked } else { Mode::Paused });
         }
-        true
-    }
-
-    /// The emergency button.
-    pub(in crate::sim) fn press_emergency(&mut self, reason: &str) {
-        self.latch(reason);
-    }
-
-    /// Takes the latch off; false while its cause is there.
-    pub(in crate::sim) fn reset_emergency(&mut self) -> bool {
-        if self.lifted || self.tilted || self.sensors.lost(Part::Sensors, self.now_ms) {
-            return false;
-        }
-        self.latch = None;
-        self.inactive = crate::contract::InactiveReason::None;
         true
     }
 

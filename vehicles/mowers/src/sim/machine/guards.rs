@@ -190,7 +190,11 @@ impl Machine {
             self.fail("trapped", "trapped", true, false);
             return;
         }
-        let left = if self.bumps % 2 == 0 { 1.0 } else { -1.0 };
+        let left = if self.bumps.is_multiple_of(2) {
+            1.0
+        } else {
+            -1.0
+        };
         let radians = TURN_OFF_RAD * left;
         if self.mode == Mode::Mowing {
             self.leave_off();

@@ -6,6 +6,7 @@ use crate::contract::{Activity, Command, Drive, Start};
 use crate::sim::garden::{area_id, rectangle};
 use crate::sim::profile::{Profile, ProfileName};
 
+mod chaos;
 mod dock;
 mod drive;
 mod guards;
