@@ -48,8 +48,14 @@ impl Machine {
                 let hash = expected_path_hash.as_deref();
                 self.react(Ask::Resume, |mower| mower.resume(hash))
             }
-            Command::PauseMow {} => self.react(Ask::Pause, Self::pause),
-            Command::ReturnToDock {} => self.react(Ask::Dock, Self::dock),
+            Command::PauseMow {} => {
+                self.stay();
+                self.react(Ask::Pause, Self::pause)
+            }
+            Command::ReturnToDock {} => {
+                self.stay();
+                self.react(Ask::Dock, Self::dock)
+            }
             Command::SetBladeHeight { height_mm } => {
                 self.react(Ask::Set, |mower| mower.set_height(*height_mm))
             }
@@ -86,6 +92,16 @@ impl Machine {
             | Reaction::HomeIfAllowed
             | Reaction::Set
             | Reaction::Follow => act(self),
+        }
+    }
+
+    /// Does not go on by itself: who calms a mower that waits for its charge,
+    /// a fix or the sun means it to stay, even where nothing else changes.
+    fn stay(&mut self) {
+        self.wait = None;
+        self.interrupted = None;
+        if let Some(homing) = &mut self.homing {
+            homing.then = None;
         }
     }
 

@@ -150,8 +150,14 @@ impl Machine {
 
     fn wait_for_fix(&mut self) {
         let returning = self.homing.take();
-        self.hold(Wait::Fix, InactiveReason::WaitingForFix);
-        self.interrupted = returning;
+        // Only what drove by itself goes on by itself.
+        if matches!(self.mode, Mode::Mowing | Mode::Returning) {
+            self.hold(Wait::Fix, InactiveReason::WaitingForFix);
+            self.interrupted = returning;
+        } else {
+            self.enter(Mode::Paused);
+            self.inactive = InactiveReason::WaitingForFix;
+        }
     }
 
     fn watch_waits(&mut self) {

@@ -58,11 +58,7 @@ impl Machine {
     /// Its state as it would report it.
     pub(in crate::sim) fn report(&self, envelope: &Envelope) -> MowerState {
         let seen = self.locator.seen(&self.body);
-        let activity = if envelope.link.online {
-            self.activity()
-        } else {
-            Activity::Offline
-        };
+        let activity = self.activity();
         MowerState {
             mower_id: envelope.mower_id,
             activity,

@@ -197,6 +197,7 @@ struct Driven {
     track: Vec<(Point, bool)>,
     /// The farthest it was outside its area.
     outside_m: f64,
+    mown_s: f64,
 }
 
 fn drive_job() -> Driven {
@@ -220,6 +221,7 @@ fn drive_job() -> Driven {
         path: plan,
         track: vec![],
         outside_m: 0.0,
+        mown_s: 0.0,
     };
     let mut has_mown = false;
     while !has_mown || machine.activity() == Activity::Mowing {
@@ -228,6 +230,7 @@ fn drive_job() -> Driven {
         let truth = machine.truth();
         assert!(machine.now_ms() < 3 * 3_600_000, "it never ends");
         if machine.activity() == Activity::Mowing {
+            driven.mown_s += 0.02;
             driven.outside_m = driven.outside_m.max(truth.outside_m);
             if machine.on_course() {
                 driven
@@ -253,6 +256,9 @@ fn straights(path: &Path) -> Vec<(Point, Point, LegKind)> {
 fn a_driven_job_covers_its_area_inside_it_along_its_preview() {
     let driven = drive_job();
     assert!(driven.outside_m <= 0.10, "{} m outside", driven.outside_m);
+    // Speeding up, slowing down and the blade's spin-up are not estimated.
+    let share = driven.mown_s / driven.path.est_duration_s;
+    assert!((1.0..1.12).contains(&share), "{share} of the estimate");
 
     // Forward along the preview: each position near the straight it is on, each
     // straight driven to its end.

@@ -41,13 +41,15 @@ impl Face {
 }
 
 impl World {
-    /// Publishes the state if it is time or something changed.
+    /// Publishes the state if it is time or something changed. Of a mower that
+    /// cannot be heard, only that: what it does then is not known.
     pub(in crate::sim) fn publish(&mut self) {
-        let online = self.reachable();
         let at = self.clock.now();
-        if online {
-            self.heard = at;
+        if !self.reachable() {
+            self.publish_lost(at);
+            return;
         }
+        self.heard = at;
         let skewed = at
             .checked_add(SignedDuration::from_millis(self.link.skew_ms))
             .unwrap_or(at);
@@ -57,17 +59,36 @@ impl World {
             born: self.born,
             speed: self.speed,
             at: skewed,
-            link: heard(online, self.link.quality.latency_ms, self.heard),
+            link: heard(true, self.link.quality.latency_ms, at),
         });
         let face = Some(Face::of(&state));
         let waited = self.now_ms.saturating_sub(self.published_ms);
-        let due = online && waited >= self.period_ms();
-        if due || face != self.face {
-            self.seq += 1;
+        if waited >= self.period_ms() || face != self.face {
             self.face = face;
-            self.published_ms = self.now_ms;
-            self.state.send_replace(Arc::new(state));
+            self.send_state(state);
         }
+    }
+
+    /// Says once that the mower is not heard any more.
+    fn publish_lost(&mut self, at: Timestamp) {
+        let last = Arc::clone(&self.state.borrow());
+        if last.link.online {
+            self.face = None;
+            self.send_state(MowerState {
+                activity: Activity::Offline,
+                ha_activity: Activity::Offline.ha().to_owned(),
+                link: heard(false, self.link.quality.latency_ms, self.heard),
+                seq: self.seq + 1,
+                at,
+                ..MowerState::clone(&last)
+            });
+        }
+    }
+
+    fn send_state(&mut self, state: MowerState) {
+        self.seq = state.seq;
+        self.published_ms = self.now_ms;
+        self.state.send_replace(Arc::new(state));
     }
 
     /// Whether the mower can be heard.

@@ -107,6 +107,31 @@ fn an_l_is_covered() {
     check(&lawn(&L, &[]), &narrow(90.0));
 }
 
+/// A step of the border that runs with the lanes and lies anywhere between two
+/// of them leaves no strip.
+#[test]
+fn no_strip_is_left_along_a_step() {
+    for centimeters in (400..414).step_by(2) {
+        let step = f64::from(centimeters) / 100.0;
+        let outline = [
+            [0.0, 0.0],
+            [9.0, 0.0],
+            [9.0, step],
+            [5.0, step],
+            [5.0, 8.0],
+            [0.0, 8.0],
+        ];
+        let map = lawn(&outline, &[]);
+        let plan = planned(&map, &narrow(0.0)).unwrap();
+        let cut = cut(&map, &blade_on(&plan.legs), WIDTH_M);
+        assert!(
+            cut.covered >= 0.997,
+            "covers {} with a step at {step}",
+            cut.covered
+        );
+    }
+}
+
 #[test]
 fn a_u_is_covered_at_an_angle() {
     check(&lawn(&U, &[]), &narrow(0.0));

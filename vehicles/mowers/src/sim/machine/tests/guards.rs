@@ -107,6 +107,54 @@ fn tilt(rig: &mut Rig, tilted: bool) {
     rig.machine.tilt(tilted);
 }
 
+/// A driver's mower, or one that was only sent out of its dock, does not begin
+/// to mow because its position came back.
+#[test]
+fn only_what_drove_by_itself_goes_on_by_itself() {
+    let mut rig = Rig::mowing();
+    rig.ask(&Command::PauseMow {});
+    rig.run(1.0);
+    rig.machine.drive(&super::frame(1, 1, 0.5, 2_000)).unwrap();
+    rig.machine.silence(Part::Pose, 3_000);
+    rig.run(60.0);
+    assert_eq!(rig.activity(), Activity::Paused);
+    rig.ask(&Command::ReturnToDock {});
+    rig.until(Activity::Charging);
+    rig.ask(&Command::LeaveDock {});
+    rig.machine.silence(Part::Pose, 3_000);
+    rig.run(60.0);
+    assert_eq!(rig.activity(), Activity::Paused);
+    assert!(rig.machine.job.is_some());
+}
+
+#[test]
+fn one_that_is_calmed_while_it_waits_stays() {
+    let mut rig = Rig::mowing();
+    rig.machine.set_fix(false);
+    rig.until(Activity::Paused);
+    assert_eq!(rig.ask(&Command::PauseMow {}), "no effect");
+    rig.machine.set_fix(true);
+    rig.run(60.0);
+    assert_eq!(rig.activity(), Activity::Paused);
+    for calm in [Command::PauseMow {}, Command::ReturnToDock {}] {
+        let mut rig = Rig::mowing();
+        rig.machine.set_battery(9.0);
+        rig.until(Activity::Charging);
+        assert_eq!(rig.ask(&calm), "no effect");
+        rig.until(Activity::Docked);
+        rig.run(600.0);
+        assert_eq!(rig.activity(), Activity::Docked);
+        assert!(rig.machine.job.is_some());
+    }
+    let mut rig = Rig::mowing();
+    rig.machine.set_battery(9.0);
+    rig.until(Activity::Returning);
+    assert_eq!(rig.ask(&Command::ReturnToDock {}), "no effect");
+    rig.until(Activity::Docked);
+    rig.run(600.0);
+    assert_eq!(rig.activity(), Activity::Docked);
+}
+
 #[test]
 fn a_reset_wants_somebody_on_site() {
     let mut rig = Rig::mowing();
