@@ -9,3 +9,4 @@ pub mod bus;
 pub mod connection;
 pub mod contract;
 pub mod records;
+pub mod sim;
