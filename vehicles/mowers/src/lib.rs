@@ -8,4 +8,5 @@
 pub mod bus;
 pub mod connection;
 pub mod contract;
+pub mod device;
 pub mod records;

@@ -71,12 +71,7 @@ impl Leases {
     }
 
     /// Answers one request for the mowers that exist.
-    pub fn answer(
-        &mut self,
-        ask: &LeaseRequest,
-        mowers: &[Uuid],
-        now: Timestamp,
-    ) -> LeaseAnswer {
+    pub fn answer(&mut self, ask: &LeaseRequest, mowers: &[Uuid], now: Timestamp) -> LeaseAnswer {
         self.shards.retain(|_, until| *until > now);
         if ask.leaving {
             self.shards.remove(&ask.shard);
