@@ -173,6 +173,7 @@ impl DeviceGateway {
 impl Drop for DeviceGateway {
     fn drop(&mut self) {
         self.holding.abort();
+        self.shared.abort();
     }
 }
 
@@ -205,7 +206,7 @@ async fn read_events(shared: Arc<Shared>, changed: Arc<Notify>) {
     shared
         .consume(holding::events(), |delivery| {
             changed.notify_one();
-            tokio::spawn(async move { commands::acknowledge(delivery.receipt.ack().await) });
+            shared.spawn(async move { commands::acknowledge(delivery.receipt.ack().await) });
         })
         .await;
 }

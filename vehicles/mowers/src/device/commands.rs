@@ -44,11 +44,11 @@ pub(crate) fn consumer(shard: &str) -> Consumer {
 pub(crate) fn route(shared: &Arc<Shared>, inboxes: &super::holding::Inboxes, delivery: Delivery) {
     let Some(mower_id) = subject::mower(&delivery.subject) else {
         shared.metrics.malformed.add();
-        tokio::spawn(async move { acknowledge(delivery.receipt.reject().await) });
+        shared.spawn(async move { acknowledge(delivery.receipt.reject().await) });
         return;
     };
     if let Err(delivery) = inboxes.give(mower_id, delivery) {
-        tokio::spawn(async move { acknowledge(delivery.receipt.ack().await) });
+        shared.spawn(async move { acknowledge(delivery.receipt.ack().await) });
     }
 }
 
@@ -122,7 +122,7 @@ async fn judge(
     let verdict = if envelope.account_id == held.account_id {
         shared
             .may_act(held, &envelope)
-            .and_then(|_| verdict)
+            .and(verdict)
             .map_err(|Refused(status, why)| (status, why))
     } else {
         let why = "other-account: the mower is not of this account".to_owned();

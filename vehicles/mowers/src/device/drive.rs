@@ -140,8 +140,7 @@ pub(crate) fn control(shared: &Arc<Shared>, asked: Asked) {
         shared.metrics.malformed.add();
         return;
     };
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    shared.run(|shared| async move {
         let said = match control {
             DriveControl::Open { session_id, .. } => match open(&shared, &held, &control) {
                 Ok(()) => said(session_id, DriveState::Open, None),

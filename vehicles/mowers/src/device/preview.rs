@@ -16,8 +16,7 @@ pub(crate) fn route(shared: &Arc<Shared>, asked: Asked) {
     let Some(held) = subject::mower(&asked.subject).and_then(|id| shared.held(id)) else {
         return;
     };
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    shared.run(|shared| async move {
         let reply = match serde_json::from_slice::<PathRequest>(&asked.payload) {
             Ok(request) => match plan(&shared, &held, &request).await {
                 Ok(path) => fit(path, &shared),

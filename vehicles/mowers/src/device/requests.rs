@@ -36,8 +36,7 @@ pub(crate) fn route(shared: &Arc<Shared>, what: What, asked: Asked) {
     let Some(held) = subject::mower(&asked.subject).and_then(|id| shared.held(id)) else {
         return;
     };
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    shared.run(|shared| async move {
         let known = match serde_json::from_slice::<Ask>(&asked.payload) {
             Ok(ask) => ask.account_id == held.account_id,
             Err(_) => {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     /// Stops for mowers this shard does not hold, in case it gets them in time.
     pub(crate) parked: Mutex<HashMap<Uuid, Vec<Envelope>>>,
     pub(crate) ending: watch::Sender<bool>,
+    /// What runs beside the gateway's own tasks: stops, answers to requests.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Shared {
@@ -54,7 +57,28 @@ impl Shared {
             breakers: Mutex::default(),
             parked: Mutex::default(),
             ending: watch::Sender::new(false),
+            tasks: Mutex::default(),
         }
+    }
+
+    /// Runs something that ends with the gateway at the latest.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    /// The same for what needs the gateway's parts.
+    pub(crate) fn run<F>(self: &Arc<Self>, task: impl FnOnce(Arc<Self>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.spawn(task(Arc::clone(self)));
+    }
+
+    /// Ends what was spawned.
+    pub(crate) fn abort(&self) {
+        lock(&self.tasks).abort_all();
     }
 
     pub(crate) fn held(&self, mower_id: Uuid) -> Option<Arc<Held>> {

@@ -67,7 +67,7 @@ pub(crate) fn route(shared: &Arc<Shared>, delivery: Delivery) {
                 let envelope = unreadable(shared, &held, id, &delivery.payload);
                 begin(shared, &held, envelope, None);
             }
-            tokio::spawn(async move { acknowledge(delivery.receipt.reject().await) });
+            shared.spawn(async move { acknowledge(delivery.receipt.reject().await) });
             return;
         }
     };
@@ -77,7 +77,7 @@ pub(crate) fn route(shared: &Arc<Shared>, delivery: Delivery) {
         }
         None => {
             park(shared, envelope);
-            tokio::spawn(async move { acknowledge(delivery.receipt.ack().await) });
+            shared.spawn(async move { acknowledge(delivery.receipt.ack().await) });
         }
     }
 }
@@ -100,8 +100,7 @@ pub(crate) fn direct(shared: &Arc<Shared>, asked: Asked) {
     };
     let command_id = envelope.command_id;
     let mut first = begin(shared, &held, envelope, None);
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    shared.run(|shared| async move {
         let (done, reason) = match first.wait_for(Option::is_some).await {
             Ok(first) => first.clone().unwrap_or((StopDone::Unknown, None)),
             Err(_) => (StopDone::Unknown, None),
@@ -157,7 +156,7 @@ pub(crate) fn begin(
         active,
     };
     if left.is_zero() {
-        tokio::spawn(stop.too_late(lines));
+        shared.spawn(stop.too_late(lines));
         return first;
     }
     shared.metrics.stops.add();
@@ -165,9 +164,9 @@ pub(crate) fn begin(
     let dropped = held.queue.drain();
     held.cancel();
     let clear = held.wire.try_lock().is_ok();
-    tokio::spawn(stop.carry_out(clear));
-    let (shared, held) = (Arc::clone(shared), Arc::clone(held));
-    tokio::spawn(async move {
+    shared.spawn(stop.carry_out(clear));
+    let held = Arc::clone(held);
+    shared.run(|shared| async move {
         shared.ledger.write(lines, true).await;
         for command in dropped {
             shared
@@ -337,9 +336,8 @@ impl Stop {
             Sent::Limited { .. } => (StopDone::NotSent, Some("vendor-limited".to_owned())),
         };
         self.active.first.send_replace(Some(said));
-        let shared = Arc::clone(&self.shared);
-        let result = accepted(&shared, &self.envelope);
-        tokio::spawn(async move {
+        let result = accepted(&self.shared, &self.envelope);
+        self.shared.run(|shared| async move {
             // Of no weight: the final follows and says more.
             let _taken = results::publish(&shared, &result).await;
         });
