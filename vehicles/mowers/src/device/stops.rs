@@ -42,8 +42,11 @@ pub(crate) fn consumer(shard: &str) -> Consumer {
 
 /// A stop under way.
 pub(crate) struct Active {
-    /// Acknowledged once the vendor has the stop, or at its end.
+    /// Acknowledged once the vendor has the stop and the stop is written down,
+    /// or at its end.
     receipt: Mutex<Option<Box<dyn Receipt>>>,
+    /// On the disk: a restart knows what the stop superseded.
+    written: watch::Sender<bool>,
     /// What the first attempt did.
     first: watch::Sender<Option<(StopDone, Option<String>)>>,
     /// The vendor's word, if it was not that it is done.
@@ -139,6 +142,7 @@ pub(crate) fn begin(
     lines.push(mark);
     let active = Arc::new(Active {
         receipt: Mutex::new(receipt),
+        written: watch::Sender::new(false),
         first: watch::Sender::new(None),
         refusal: Mutex::new(None),
     });
@@ -153,7 +157,7 @@ pub(crate) fn begin(
         held: Arc::clone(held),
         until: Instant::now() + left,
         envelope,
-        active,
+        active: Arc::clone(&active),
     };
     if left.is_zero() {
         shared.spawn(stop.too_late(lines));
@@ -168,6 +172,7 @@ pub(crate) fn begin(
     let held = Arc::clone(held);
     shared.run(|shared| async move {
         shared.ledger.write(lines, true).await;
+        active.written.send_replace(true);
         for command in dropped {
             shared
                 .settle(command.command_id, Status::Rejected, SUPERSEDED)
@@ -309,6 +314,7 @@ impl Stop {
             .first
             .send_replace(Some((StopDone::Expired, Some(why.to_owned()))));
         self.shared.ledger.write(lines, true).await;
+        self.active.written.send_replace(true);
         if self.shared.ledger.finished(command_id).is_some() {
             self.shared.ledger.send_again(command_id);
         } else {
@@ -319,6 +325,14 @@ impl Stop {
     }
 
     async fn finish(self) {
+        let mut written = self.active.written.subscribe();
+        let pause = self.shared.config.times.publish;
+        let on_disk = timeout(pause, written.wait_for(|written| *written))
+            .await
+            .is_ok();
+        if !on_disk {
+            tracing::error!("a stop was not written down in time; it is delivered again");
+        }
         self.acknowledge().await;
         lock(&self.held.stops).remove(&self.envelope.command_id);
         // A delivery that joined in the meantime is acknowledged too.
@@ -344,6 +358,9 @@ impl Stop {
     }
 
     async fn acknowledge(&self) {
+        if !*self.active.written.borrow() {
+            return;
+        }
         let receipt = lock(&self.active.receipt).take();
         if let Some(receipt) = receipt {
             acknowledge(receipt.ack().await);

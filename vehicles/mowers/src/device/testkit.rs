@@ -259,9 +259,20 @@ pub(crate) struct Faulty {
     pub(crate) deaf: AtomicBool,
     /// So many acknowledgments get lost.
     pub(crate) lost_acks: Arc<AtomicU32>,
+    /// Ways into the latest reader of each stream, past the stream.
+    injectors: Mutex<HashMap<Stream, mpsc::UnboundedSender<Delivery>>>,
 }
 
 impl Faulty {
+    /// Delivers something to whoever reads the stream, as often as a test likes.
+    pub(crate) fn inject(&self, stream: Stream, delivery: Delivery) {
+        let injectors = self.injectors.lock().unwrap();
+        // Lost, if nobody reads now: that is a fault of a bus too.
+        if let Some(injector) = injectors.get(&stream) {
+            let _ = injector.send(delivery);
+        }
+    }
+
     fn new() -> Arc<Self> {
         Arc::new(Faulty {
             real: LocalBus::new(),
@@ -269,6 +280,7 @@ impl Faulty {
             published: Mutex::default(),
             deaf: AtomicBool::new(false),
             lost_acks: Arc::default(),
+            injectors: Mutex::default(),
         })
     }
 }
@@ -287,8 +299,14 @@ impl Bus for Faulty {
     }
 
     async fn consume(&self, consumer: &Consumer) -> Result<Box<dyn Consume>, BusError> {
+        let (injector, injected) = mpsc::unbounded_channel();
+        self.injectors
+            .lock()
+            .unwrap()
+            .insert(consumer.stream, injector);
         Ok(Box::new(FaultyReader {
             real: self.real.consume(consumer).await?,
+            injected,
             lost_acks: Arc::clone(&self.lost_acks),
         }))
     }
@@ -320,13 +338,17 @@ impl Bus for Faulty {
 
 struct FaultyReader {
     real: Box<dyn Consume>,
+    injected: mpsc::UnboundedReceiver<Delivery>,
     lost_acks: Arc<AtomicU32>,
 }
 
 #[async_trait]
 impl Consume for FaultyReader {
     async fn next(&mut self) -> Result<Delivery, BusError> {
-        let delivery = self.real.next().await?;
+        let delivery = tokio::select! {
+            delivery = self.real.next() => delivery?,
+            Some(delivery) = self.injected.recv() => return Ok(delivery),
+        };
         Ok(Delivery {
             receipt: Box::new(FaultyReceipt {
                 real: delivery.receipt,
@@ -391,7 +413,7 @@ pub(crate) struct Rig {
     pub(crate) rows: Arc<Rows>,
     pub(crate) gateway: Option<DeviceGateway>,
     pub(crate) config: Config,
-    pub(crate) fleet: JoinHandle<Result<(), BusError>>,
+    _fleet: JoinHandle<Result<(), BusError>>,
     _folder: TempDir,
 }
 
@@ -431,7 +453,7 @@ impl Rig {
             rows,
             gateway: None,
             config,
-            fleet,
+            _fleet: fleet,
             _folder: folder,
         };
         rig.restart().await;
