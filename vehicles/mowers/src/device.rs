@@ -167,6 +167,8 @@ impl DeviceGateway {
             tracing::warn!("not all results were published; the next start goes on");
         }
         self.tasks.shutdown().await;
+        self.shared.shut_down().await;
+        self.shared.ledger.close().await;
     }
 }
 
