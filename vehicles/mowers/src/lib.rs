@@ -10,3 +10,4 @@ pub mod connection;
 pub mod contract;
 pub mod device;
 pub mod records;
+pub mod sim;
