@@ -8,5 +8,6 @@
 pub mod bus;
 pub mod connection;
 pub mod contract;
+pub mod device;
 pub mod records;
 pub mod sim;
