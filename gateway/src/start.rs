@@ -26,7 +26,7 @@ use crate::detached::Detached;
 use crate::edge::EdgeRules;
 use crate::gateway::{Gateway, Limits, Service};
 use crate::grant::Mint;
-use crate::ops::{Feed, Ops};
+use crate::ops::{Evaluations, Feed, Ops};
 use crate::plans::SystemRandomness;
 use crate::plans::memory::PlanMemory;
 use crate::policy::Policies;
@@ -95,11 +95,10 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
     for folder in [&config.state, &config.audit] {
         make(folder)?;
     }
-    let policies = Policies::open(&config.policies.path, clock.now()).map_err(|diagnostics| {
-        StartError::Policies {
-            directory: config.policies.path.display().to_string(),
-            diagnostics,
-        }
+    let policies = Policies::open(&config.policies.path, &config.state, clock.now());
+    let policies = policies.map_err(|diagnostics| StartError::Policies {
+        directory: config.policies.path.display().to_string(),
+        diagnostics,
     })?;
     let policies = Arc::new(policies);
     let crash = CrashAt::parse(std::env::var(CRASH_VARIABLE).ok().as_deref())?;
@@ -152,6 +151,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         gateway: Arc::clone(&gateway),
         metrics,
         feed: Feed::new(Arc::clone(&rings)),
+        evaluations: Evaluations::default(),
     });
     Ok(Running {
         gateway,

@@ -39,6 +39,7 @@ pub mod gateway;
 pub mod golden;
 pub mod http;
 pub mod idp;
+pub mod mowers;
 pub mod nats;
 pub mod personas;
 pub mod poll;
