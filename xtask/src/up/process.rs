@@ -87,6 +87,20 @@ impl Process {
         }
     }
 
+    /// Waits for the end of a process that has one, which must be a success.
+    pub(crate) async fn finish(&mut self) -> Result<(), Failure> {
+        let status = self.child.wait().await.map_err(Failure::file(&self.log))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure::Finished {
+            name: self.name,
+            status,
+            log: self.log.clone(),
+            tail: self.tail(),
+        })
+    }
+
     /// Returns when the process has ended, with what it said last.
     pub(crate) async fn died(&mut self) -> Failure {
         match self.child.wait().await {
