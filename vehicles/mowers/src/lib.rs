@@ -6,6 +6,7 @@
 //! a mower's map; headings are degrees, 0 = east, counter-clockwise.
 
 pub mod bus;
+pub mod commands;
 pub mod connection;
 pub mod contract;
 pub mod records;

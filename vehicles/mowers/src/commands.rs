@@ -1,0 +1,16 @@
+//! Commands to mowers: written down, handed to the bus, and followed until
+//! their end.
+//!
+//! Motion is recorded and committed before it is published, and never repeated.
+//! A stop is published first, repeated while it may help, and recorded after.
+
+pub mod record;
+pub mod request;
+pub mod status;
+pub mod store;
+
+#[cfg(test)]
+pub(crate) mod testkit;
+
+pub use record::{AreaClear, Decided, Late, Outcome, Record};
+pub use request::{Faults, Request};
