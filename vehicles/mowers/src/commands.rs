@@ -4,8 +4,12 @@
 //! Motion is recorded and committed before it is published, and never repeated.
 //! A stop is published first, repeated while it may help, and recorded after.
 
+pub mod epochs;
+pub mod life;
+pub mod pacer;
 pub mod record;
 pub mod request;
+pub mod spool;
 pub mod status;
 pub mod store;
 

@@ -16,7 +16,7 @@ mod row;
 mod tests;
 
 pub use list::{Filter, Place, list};
-pub(super) use row::{json, signed, time, unsigned, uuid};
+pub(crate) use row::{json, signed, time, unsigned, uuid};
 
 /// The columns, in the order they are bound.
 const COLUMNS: &str = "id, mower_id, account_id, kind, command, issued_by, issued_ms, expires_ms, \
@@ -78,7 +78,7 @@ pub async fn of_bulk(records: &Records, bulk: Uuid) -> Result<Vec<Record>, Recor
 }
 
 /// `($1, $2), ($3, $4), ..`
-pub(super) fn placeholders(rows: usize, width: usize) -> String {
+pub(crate) fn placeholders(rows: usize, width: usize) -> String {
     let row = |row: usize| {
         let columns: Vec<String> = (1..=width)
             .map(|column| format!("${}", row * width + column))
