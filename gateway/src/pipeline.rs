@@ -34,7 +34,7 @@ pub(crate) use call::{Call, outcome, record as call_record};
 pub(crate) use conclude::{Spoken, Whole, doubtful, whole};
 pub(crate) use forward::{Forward, forward, settle as settle_call};
 pub(crate) use keyed::{Ended, Fate, Names, lease};
-pub(crate) use target::Target;
+pub(crate) use target::{Target, judged};
 
 use call::Trail;
 
@@ -118,6 +118,7 @@ async fn serve(
         resource: target.facts(),
         context: &context,
         registry,
+        revision: target.revision(),
         now,
     };
     let permit = gateway.authorizer.authorize(&question).map_err(|refused| {

@@ -32,9 +32,10 @@ pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
         return match (row.resource, row.resource_from) {
             (interlock_surface::ResourceType::Gateway, _) => Ok(health::answer(gateway, row)),
             (_, interlock_surface::ResourceFrom::Path(_)) => plans::handlers::get(gateway, call),
-            (_, interlock_surface::ResourceFrom::Service) => {
-                plans::handlers::list(gateway, call).await
-            }
+            (
+                _,
+                interlock_surface::ResourceFrom::Service | interlock_surface::ResourceFrom::Account,
+            ) => plans::handlers::list(gateway, call).await,
         };
     }
     let now = gateway.clock.now();

@@ -47,13 +47,14 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
     };
     let visible = plans.into_iter().filter_map(|plan| {
         let view = PlanView::of(&plan, now).into_json();
-        let target = Target::plan(gateway, plan);
+        let target = Target::plan(gateway, plan, now);
         let question = Question {
             caller: call.permit.caller(),
             row: single,
             resource: target.facts(),
             context: &call.context,
             registry: call.permit.evidence().registry,
+            revision: target.revision(),
             now,
         };
         gateway.authorizer.allows(&question).then_some(view)
