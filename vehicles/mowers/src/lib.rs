@@ -8,4 +8,10 @@
 pub mod bus;
 pub mod connection;
 pub mod contract;
+pub mod crash;
+pub mod gateway_link;
+pub mod hierarchy;
+pub mod json;
+pub mod operations;
 pub mod records;
+pub mod service;
