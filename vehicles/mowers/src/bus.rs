@@ -4,6 +4,11 @@
 //! Publishing has three outcomes, never two: a message nobody confirmed may
 //! still be stored, and a mower may act on it.
 
+pub mod local;
+pub mod pattern;
+pub mod stream;
+pub mod subject;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,6 +16,12 @@ use bytes::Bytes;
 use thiserror::Error;
 
 use crate::contract::Priority;
+
+pub use local::LocalBus;
+
+/// Requests and messages that a listener may be behind with; it misses what
+/// comes while so many wait for it.
+pub const LISTENER_QUEUE: usize = 1024;
 
 /// The durable streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +84,57 @@ pub struct Consumer {
     pub max_deliver: u32,
     /// How many may be out and unacknowledged.
     pub max_ack_pending: u32,
+}
+
+impl Consumer {
+    /// How long the first, second, ... delivery may go unanswered before the
+    /// next; the last entry holds for all that follow.
+    ///
+    /// Where messages live for hours, redeliveries become rarer, up to
+    /// [`stream::LONGEST_WAIT`]; where they live for seconds, they do not.
+    #[must_use]
+    pub fn waits(&self) -> Vec<Duration> {
+        let mut waits = vec![self.ack_wait];
+        let mut wait = self.ack_wait * 2;
+        let most = match self.max_deliver {
+            0 => u32::MAX,
+            bounded => bounded - 1,
+        };
+        while self.stream.limits().patient
+            && wait < stream::LONGEST_WAIT * 2
+            && waits.len() < most as usize
+        {
+            waits.push(wait.min(stream::LONGEST_WAIT));
+            wait *= 2;
+        }
+        waits
+    }
+
+    /// Refuses settings that no bus can keep.
+    ///
+    /// # Errors
+    /// [`BusError::Invalid`]: a name that is not letters, digits, `-` and `_`,
+    /// no acknowledge wait, nothing allowed to be out, a subject of another
+    /// stream.
+    pub fn check(&self) -> Result<(), BusError> {
+        let invalid = |text: String| Err(BusError::Invalid(text));
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if let Some(name) = &self.durable
+            && (name.is_empty() || name.len() > 64 || !name.bytes().all(plain))
+        {
+            return invalid(format!("`{name}` is not a name of a consumer"));
+        }
+        if self.ack_wait.is_zero() || self.max_ack_pending == 0 {
+            return invalid("a consumer needs an acknowledge wait and room".to_owned());
+        }
+        for subject in &self.subjects {
+            if !self.stream.covers(&pattern::Pattern::parse(subject)?) {
+                let name = self.stream.limits().name;
+                return invalid(format!("`{subject}` is not in the stream {name}"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Takes messages one by one.
@@ -193,3 +255,6 @@ pub trait Bus: Send + Sync {
     /// Whether the bus answers now.
     fn connected(&self) -> bool;
 }
+
+#[cfg(test)]
+mod tests;
