@@ -5,9 +5,11 @@ use interlock_surface::{Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::account::ACCOUNT;
 use crate::authn::Caller;
+use crate::edge::query::Query;
 use crate::gateway::Gateway;
-use crate::plans::Plan;
+use crate::plans::{ObjectRef, Plan};
 use crate::problem::Problem;
 use crate::registry::Resolved;
 use crate::store::StoreError;
@@ -34,12 +36,13 @@ impl Target {
     pub(super) async fn find(
         gateway: &Gateway,
         row: &'static Row,
-        params: &Params,
+        (params, query): (&Params, &Query),
         caller: &Caller,
         now: Timestamp,
     ) -> Result<Self, Problem> {
         let id = match row.resource_from {
-            ResourceFrom::Service | ResourceFrom::Account => gateway
+            ResourceFrom::Account => query.get(ACCOUNT).unwrap_or_default(),
+            ResourceFrom::Service => gateway
                 .services
                 .get(row.service)
                 .map_or(row.service, |service| service.object.as_str()),
@@ -91,6 +94,17 @@ impl Target {
         match &self.remembered {
             Some(cause) => cause.clone().into(),
             None => Problem::not_found(),
+        }
+    }
+
+    /// The registered object that this is about: of a plan its vehicle.
+    pub(crate) fn object(&self) -> ObjectRef {
+        match &self.plan {
+            Some(plan) => plan.object.clone(),
+            None => ObjectRef {
+                kind: self.facts.kind.as_str().to_owned(),
+                id: self.facts.id.clone(),
+            },
         }
     }
 

@@ -181,6 +181,24 @@ fn places_that_nobody_is_at_are_forgotten() {
     );
 }
 
+#[tokio::test]
+async fn a_revision_is_waited_for() {
+    let registry = std::sync::Arc::new(Registry::default());
+    registry.apply(&object("Swarm", "s", 2, &["acme"]));
+    registry.reaches("Swarm", "s", 2).await;
+    let shared = std::sync::Arc::clone(&registry);
+    let mut waiting = tokio::spawn(async move { shared.reaches("Swarm", "s", 4).await });
+    tokio::task::yield_now().await;
+    registry.apply(&object("Swarm", "s", 3, &["acme"]));
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    registry.apply(&Object {
+        deleted: true,
+        ..object("Swarm", "s", 4, &[])
+    });
+    (&mut waiting).await.expect("woken");
+}
+
 #[test]
 fn a_cycle_of_scopes_ends() {
     let registry = Registry::default();
