@@ -7,7 +7,7 @@ use crate::compile::class::Class;
 use crate::compile::failure_terms::Case;
 use crate::compile::failures::Cell;
 use crate::compile::reader::Located;
-use crate::compile::table::{Draft, FieldRole};
+use crate::compile::table::{Draft, FieldRole, From};
 use crate::compile::template::{Piece, Template};
 use crate::compile::terms::{Idempotency, Method, ServedBy};
 use crate::compile::timeouts::Timeout;
@@ -95,12 +95,12 @@ fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
     let timeout = timeouts
         .iter()
         .position(|timeout| timeout.name == row.timeout.value);
-    let from = row
-        .right
-        .resource_from
-        .value
-        .as_ref()
-        .map_or_else(|| "Service".to_owned(), |param| format!("Path({param:?})"));
+    let from = match &row.right.resource_from.value {
+        From::Service => "Service".to_owned(),
+        From::Account => "Account".to_owned(),
+        From::Path(param) => format!("Path({param:?})"),
+    };
+    let kind_field = row.call.kind_field().map(|field| field.value);
     let idempotency = row
         .idempotency
         .as_ref()
@@ -119,6 +119,7 @@ fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
         ("path", format!("{:?}", row.call.path.value)),
         ("segments", segments(&row.call.template)),
         ("kind", maybe(&row.call.kind)),
+        ("kind_field", format!("{kind_field:?}")),
         ("class", format!("Class::{:?}", row.right.class)),
         (
             "relation",
@@ -132,6 +133,7 @@ fn row(index: usize, row: &Draft, timeouts: &[Timeout]) -> String {
             format!("ResourceType::{:?}", row.right.resource),
         ),
         ("resource_from", format!("ResourceFrom::{from}")),
+        ("judges_members", row.right.judges_members.value.to_string()),
         ("idempotency", format!("Idempotency::{idempotency:?}")),
         (
             "timeout",

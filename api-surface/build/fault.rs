@@ -37,10 +37,16 @@ terms! {
         AmbiguousPath = "ambiguous-path",
         /// Rows of one method and path all have a kind, and read bodies alike.
         MixedKinds = "mixed-kinds",
+        /// The kind stands in one field of the body, with its command beside it.
+        KindField = "kind-field",
+        /// A kind and the request schema of its path know each other.
+        KindSchema = "kind-schema",
         /// Whoever may see may stop.
         StopRelation = "stop-relation",
         /// A stop asks for neither a key nor a body.
         StopUnconditional = "stop-unconditional",
+        /// A stop that is a kind has one without a body beside it.
+        StopByKind = "stop-by-kind",
         /// No tool approves.
         ToolOnApproval = "tool-on-approval",
         /// No tool starts a vehicle without a code.
@@ -55,12 +61,23 @@ terms! {
         PlanPreview = "plan-preview",
         /// A gated write names the write it becomes.
         GatedBecomes = "gated-becomes",
+        /// What a dispatch becomes takes every acting field of the plan.
+        GatedFields = "gated-fields",
+        /// A read is a GET, or a private question that needs a body.
+        ReadMethod = "read-method",
         /// A GET has no body.
         BodyOnRead = "body-on-read",
         /// A body has a limit and a schema, no body has neither.
         BodyRule = "body-rule",
         /// Only a write can be calming.
         CalmingClass = "calming-class",
+        /// Pausing and docking calm, and nothing else does.
+        CalmingKind = "calming-kind",
+        /// An account is a scope, is named by a query parameter, and whoever
+        /// belongs to it sees of its members only what they may.
+        AccountResource = "account-resource",
+        /// Only a service that a caller reaches judges members.
+        MembersServed = "members-served",
         /// Only a read is open to everybody.
         PublicClass = "public-class",
         /// A row that callers reach has an action, an internal one has none.

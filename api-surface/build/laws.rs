@@ -2,6 +2,8 @@
 
 mod class;
 mod content;
+mod kinds;
+mod members;
 mod paths;
 
 use std::collections::HashMap;
@@ -10,7 +12,7 @@ use crate::compile::class::Class;
 use crate::compile::fault::{Fault, Law};
 use crate::compile::reader::Located;
 use crate::compile::schemas::Schemas;
-use crate::compile::table::Draft;
+use crate::compile::table::{Draft, FieldRole, From};
 use crate::compile::terms::ServedBy;
 use crate::compile::timeouts::Timeout;
 
@@ -23,8 +25,14 @@ pub fn judge(rows: &[Draft], timeouts: &[Timeout], schemas: &Schemas, faults: &m
         faults.extend(content::body(row));
         faults.extend(content::declared(row, schemas));
         faults.extend(content::known(row, schemas));
+        faults.extend(kinds::field(row));
+        faults.extend(kinds::schema(row, schemas));
+        faults.extend(kinds::rows(row, rows, schemas));
+        faults.extend(members::judge(row));
+        faults.extend(class::bodiless_stop(row, rows));
         faults.extend(resource_param(row));
         faults.extend(references(row, rows));
+        faults.extend(led(row, rows, timeouts));
     }
     unique(rows, Law::DuplicateName, |row| Some(&row.name), faults);
     unique(
@@ -52,7 +60,7 @@ fn name_form(row: &Draft) -> Option<Fault> {
         !word.is_empty()
             && word
                 .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b))
     };
     let good = words.first() == Some(&row.service.as_str())
         && matches!(words.len(), 2 | 3)
@@ -80,7 +88,9 @@ fn timeout_known(row: &Draft, timeouts: &[Timeout]) -> Option<Fault> {
 }
 
 fn resource_param(row: &Draft) -> Option<Fault> {
-    let param = row.right.resource_from.value.as_ref()?;
+    let From::Path(param) = &row.right.resource_from.value else {
+        return None;
+    };
     (!row.call.template.names(param)).then(|| {
         let text = format!("`{param}` is no parameter of `{}`", row.call.path.value);
         row.fault(row.right.resource_from.line, Law::ParamNotInPath, text)
@@ -123,6 +133,54 @@ fn references(row: &Draft, rows: &[Draft]) -> Vec<Fault> {
         Law::GatedBecomes,
     );
     preview.into_iter().chain(becomes).collect()
+}
+
+/// A plan has time for its preview and a dispatch for its write, and the write
+/// takes what was approved.
+fn led(row: &Draft, rows: &[Draft], timeouts: &[Timeout]) -> Vec<Fault> {
+    let named = |name: &Option<Located<String>>| {
+        let name = name.as_ref()?;
+        rows.iter().find(|other| other.name.value == name.value)
+    };
+    let deadline = |row: &Draft| timeouts.iter().find(|t| t.name == row.timeout.value);
+    let mut faults = Vec::new();
+    let (preview, becomes) = (named(&row.preview), named(&row.becomes));
+    for asked in [preview, becomes].into_iter().flatten() {
+        if let (Some(own), Some(other)) = (deadline(row), deadline(asked))
+            && own.gateway <= other.total
+        {
+            let text = format!(
+                "`{}` waits up to {} ms, so this row needs a timeout that answers later",
+                asked.name.value, other.total
+            );
+            faults.push(row.fault(row.timeout.line, Law::TimeoutOrder, text));
+        }
+    }
+    if let (Some(becomes), Some(name)) = (becomes, &row.becomes) {
+        let plans = rows
+            .iter()
+            .filter(|plan| plan.service == row.service && plan.right.class == Class::Plan);
+        let lost = plans.flat_map(|plan| plan.content.fields_of(FieldRole::Acting));
+        let lost = lost.filter(|field| !takes(becomes, field));
+        faults.extend(lost.map(|field| {
+            let text = format!(
+                "`{}` has no acting field for `{field}`, which a person approves with the plan",
+                name.value
+            );
+            row.fault(name.line, Law::GatedFields, text)
+        }));
+    }
+    faults
+}
+
+/// Whether a write takes a field of a plan: in its command, or at the top.
+fn takes(write: &Draft, field: &str) -> bool {
+    let acting = write.content.fields_of(FieldRole::Acting);
+    let beside = write
+        .call
+        .command_field()
+        .map(|parent| format!("{parent}.{field}"));
+    acting.contains(&field) || beside.is_some_and(|nested| acting.contains(&nested.as_str()))
 }
 
 fn unique<'r>(

@@ -44,6 +44,29 @@ impl Schemas {
             .unwrap_or_default()
     }
 
+    /// The command kinds of a union, each with its component schema: those of
+    /// the discriminator that stands at `field`, or at the schema itself.
+    pub fn kinds(&self, name: &str, field: Option<&str>) -> Vec<(&str, &str)> {
+        let schema = self.schema(name);
+        let union = match field {
+            None => schema,
+            Some(field) => schema.and_then(|schema| schema.get("properties")?.get(field)),
+        };
+        let mapping = union.and_then(|union| union.get("discriminator")?.get("mapping"));
+        let mapping = mapping.and_then(Value::as_object);
+        let pairs = mapping.into_iter().flatten().filter_map(|(kind, at)| {
+            let component = at.as_str()?.strip_prefix("#/components/schemas/")?;
+            Some((kind.as_str(), component))
+        });
+        pairs.collect()
+    }
+
+    /// The one text that a field of a component may hold.
+    pub fn constant(&self, name: &str, field: &str) -> Option<&str> {
+        let properties = self.schema(name)?.get("properties")?;
+        properties.get(field)?.get("const")?.as_str()
+    }
+
     fn schema(&self, name: &str) -> Option<&Value> {
         self.0.get("schemas")?.get(name)
     }

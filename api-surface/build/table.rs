@@ -48,6 +48,7 @@ pub struct Call {
     pub path: Located<String>,
     pub template: Template,
     pub kind: Option<Located<String>>,
+    pub kind_field: Option<Located<String>>,
 }
 
 /// What the caller must be allowed.
@@ -59,8 +60,19 @@ pub struct Right {
     pub public: Located<bool>,
     pub action: Option<Located<String>>,
     pub resource: ResourceType,
-    /// The path parameter, or none for the service's one object.
-    pub resource_from: Located<Option<String>>,
+    pub resource_from: Located<From>,
+    pub judges_members: Located<bool>,
+}
+
+/// Where the id of the resource comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum From {
+    /// The service's one object.
+    Service,
+    /// The caller's account.
+    Account,
+    /// This path parameter.
+    Path(String),
 }
 
 /// What the call carries and brings back.
@@ -78,6 +90,24 @@ impl Draft {
     /// A fault of this row.
     pub fn fault(&self, line: usize, law: Law, text: impl Into<String>) -> Fault {
         self.source.fault(line, law, text)
+    }
+}
+
+impl Call {
+    /// The body field that names the kind: `kind` where the row does not say.
+    pub fn kind_field(&self) -> Option<Located<&str>> {
+        let kind = self.kind.as_ref()?;
+        let field = self.kind_field.as_ref();
+        Some(Located {
+            value: field.map_or("kind", |field| field.value.as_str()),
+            line: field.unwrap_or(kind).line,
+        })
+    }
+
+    /// The body field that holds the command, where the kind is nested.
+    pub fn command_field(&self) -> Option<&str> {
+        let (parent, _) = self.kind_field()?.value.split_once('.')?;
+        Some(parent)
     }
 }
 
@@ -161,6 +191,7 @@ fn call(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Call> {
     let path = row.need("path", words.faults);
     let text_params = row.texts("text_params", words.faults);
     let kind = row.text("kind", words.faults);
+    let kind_field = row.text("kind_field", words.faults);
     let path = path?;
     match Template::parse(&path.value, &text_params) {
         Ok(template) => Some(Call {
@@ -168,6 +199,7 @@ fn call(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Call> {
             path,
             template,
             kind,
+            kind_field,
         }),
         Err((at, law, text)) => {
             words
@@ -186,6 +218,7 @@ fn right(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Right> {
     let action = row.text("action", words.faults);
     let resource = words.need(row, &vocabulary!(ResourceType, "resource", UnknownTerm));
     let resource_from = resource_from(words, row);
+    let judges_members = row.flag("judges_members", words.faults);
     Some(Right {
         class: class?.value,
         relation: relation?,
@@ -194,26 +227,27 @@ fn right(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Right> {
         action,
         resource: resource?.value,
         resource_from: resource_from?,
+        judges_members,
     })
 }
 
-fn resource_from(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Located<Option<String>>> {
-    let from = row.need("resource_from", words.faults)?;
-    let param = from.value.strip_prefix("path:");
-    if param.is_none() && from.value != "service" {
-        let text = format!(
-            "`{}` is no resource_from; write `service` or `path:parameter`",
-            from.value
-        );
-        words
-            .faults
-            .push(words.source.fault(from.line, Law::UnknownTerm, text));
-        return None;
-    }
-    Some(Located {
-        value: param.map(str::to_owned),
-        line: from.line,
-    })
+fn resource_from(words: &mut Words<'_>, row: &mut Reader<'_>) -> Option<Located<From>> {
+    let Located { value, line } = row.need("resource_from", words.faults)?;
+    let value = match (value.as_str(), value.strip_prefix("path:")) {
+        ("service", _) => From::Service,
+        ("account", _) => From::Account,
+        (_, Some(param)) => From::Path(param.to_owned()),
+        (_, None) => {
+            let text = format!(
+                "`{value}` is no resource_from; write `service`, `account` or `path:parameter`"
+            );
+            words
+                .faults
+                .push(words.source.fault(line, Law::UnknownTerm, text));
+            return None;
+        }
+    };
+    Some(Located { value, line })
 }
 
 fn content(words: &mut Words<'_>, row: &mut Reader<'_>) -> Content {

@@ -25,6 +25,10 @@ pub struct Row {
     pub segments: &'static [Segment],
     /// Command kind, where one path carries several.
     pub kind: Option<&'static str>,
+    /// The body field that names the kind, `kind` or `command.kind`; given
+    /// exactly when there is a kind. The fields of the command stand beside
+    /// it, those of the envelope at the top.
+    pub kind_field: Option<&'static str>,
     /// What a call of this row is.
     pub class: Class,
     /// What the caller must be to the resource. Of an internal row nobody asks.
@@ -39,6 +43,9 @@ pub struct Row {
     pub resource: ResourceType,
     /// Where the id of the resource comes from.
     pub resource_from: ResourceFrom,
+    /// The service asks the gateway about each member that it tells of or
+    /// acts on: lists, bulk commands, containers, objects named in a body.
+    pub judges_members: bool,
     /// What the row does with an idempotency key.
     pub idempotency: Idempotency,
     /// The deadlines of a call.
@@ -47,7 +54,8 @@ pub struct Row {
     pub body_limit: u32,
     /// Whether a body is refused, allowed or needed.
     pub body: BodyRule,
-    /// Body fields that decide what happens.
+    /// Body fields that decide what happens. One that stands beside a nested
+    /// kind is written with its parent, `command.area_ids`.
     pub acting: &'static [&'static str],
     /// Body fields that only describe.
     pub annotation: &'static [&'static str],
@@ -81,6 +89,32 @@ impl Row {
             Segment::Param(name, kind) => Some((name, kind)),
         })
     }
+
+    /// The Cedar action groups of the row: its class, its relation, and what
+    /// else it is open to.
+    ///
+    /// A calming row is in the group `calming` and not in that of its class, so
+    /// that a guard on writes cannot hold it back. A row that looks at a whole
+    /// account is in `list`, for whoever belongs to the account.
+    pub fn action_groups(&self) -> Vec<&'static str> {
+        let class = if self.calming {
+            "calming"
+        } else {
+            self.class.group()
+        };
+        let lists = self.resource_from == ResourceFrom::Account && self.relation == Relation::View;
+        let mut groups = vec![class, self.relation.as_str()];
+        groups.extend(lists.then_some("list"));
+        groups.extend(self.public.then_some("public_read"));
+        groups
+    }
+
+    /// The body field that holds the command, where the kind is nested:
+    /// `command` of `command.kind`.
+    pub fn command_field(&self) -> Option<&'static str> {
+        let (parent, _) = self.kind_field?.split_once('.')?;
+        Some(parent)
+    }
 }
 
 /// Rows are unique by name, so two are equal exactly when their place is.
@@ -112,15 +146,19 @@ pub enum Segment {
 pub enum ResourceFrom {
     /// The one default object of the row's service.
     Service,
+    /// The caller's account: the one that the query parameter `account` names,
+    /// else the caller's only one.
+    Account,
     /// The path parameter of this name.
     Path(&'static str),
 }
 
-/// As the tables write it: `service`, or `path:` and the parameter.
+/// As the tables write it: `service`, `account`, or `path:` and the parameter.
 impl fmt::Display for ResourceFrom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Service => f.write_str("service"),
+            Self::Account => f.write_str("account"),
             Self::Path(param) => write!(f, "path:{param}"),
         }
     }

@@ -66,6 +66,10 @@ terms! {
         Gateway = "Gateway",
         /// A swarm of drones; a mission is judged on its swarm.
         Swarm = "Swarm",
+        /// A robotic mower.
+        Mower = "Mower",
+        /// A node of the hierarchy: an account, a site or a group.
+        Scope = "Scope",
         /// A plan kept by the gateway, under its vehicle's scope.
         Plan = "Plan",
     }

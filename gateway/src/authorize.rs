@@ -3,6 +3,8 @@
 //! [`Permit`] has private fields and no other maker: code that reaches a
 //! vehicle takes one, so a forgotten check does not compile.
 
+pub mod assess;
+
 use std::sync::Arc;
 
 use interlock_policies::{
@@ -41,6 +43,8 @@ pub struct Evidence {
     pub bundle: String,
     /// Generation of the registry that decided.
     pub registry: u64,
+    /// Revision of the registered object that was judged.
+    pub revision: Option<u64>,
     /// Ids of the policies that decided.
     pub reasons: Vec<String>,
 }
@@ -80,7 +84,9 @@ pub struct Question<'a> {
     pub context: &'a ContextFacts,
     /// Generation of the registry that the resource was read from.
     pub registry: u64,
-    /// When.
+    /// Revision of the resource, or of a plan's vehicle, in that registry.
+    pub revision: Option<u64>,
+    /// When the caller asked.
     pub now: Timestamp,
 }
 
@@ -131,6 +137,7 @@ impl Authorizer {
             asked_at: question.now,
             bundle: bundle.hash().to_owned(),
             registry: question.registry,
+            revision: question.revision,
             reasons: Vec::new(),
         };
         // Who the caller is, the active bundle's grants file says, whichever
@@ -189,16 +196,20 @@ impl Authorizer {
     /// grants file adds, worked out once per token and bundle.
     fn principal(&self, bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
         let key = (caller.token_digest, bundle.hash().to_owned());
-        self.principals.get_or_insert_with(&key, || {
-            let mut facts = caller.facts.clone();
-            let entry = bundle.directory().entry(&facts.issuer, &facts.subject);
-            facts.person = entry.person;
-            facts.tenants.extend(entry.tenants);
-            facts.grants.extend(entry.grants);
-            facts.suspended |= entry.suspended;
-            Principal::prepare(&facts)
-        })
+        self.principals
+            .get_or_insert_with(&key, || prepare(bundle, caller))
     }
+}
+
+/// Works out what the token says and what the bundle's grants file adds.
+fn prepare(bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
+    let mut facts = caller.facts.clone();
+    let entry = bundle.directory().entry(&facts.issuer, &facts.subject);
+    facts.person = entry.person;
+    facts.tenants.extend(entry.tenants);
+    facts.grants.extend(entry.grants);
+    facts.suspended |= entry.suspended;
+    Principal::prepare(&facts)
 }
 
 fn decide(
@@ -217,12 +228,15 @@ fn decide(
             }],
         },
     };
-    let word = match &decision {
+    counted(question.row, &decision);
+    decision
+}
+
+fn counted(row: &Row, decision: &Decision) {
+    let word = match decision {
         Decision::Allow { .. } => "allow",
         Decision::Deny { .. } => "deny",
         Decision::Broken { .. } => "broken",
     };
-    metrics::counter!(names::DECISIONS, "row" => question.row.name, "decision" => word)
-        .increment(1);
-    decision
+    metrics::counter!(names::DECISIONS, "row" => row.name, "decision" => word).increment(1);
 }

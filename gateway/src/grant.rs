@@ -4,6 +4,8 @@
 //! The format and its test vectors are in `docs/GRANTS.md`.
 
 mod keyring;
+mod returned;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +24,10 @@ use thiserror::Error;
 use uuid::Uuid;
 
 pub use keyring::{Keyring, KeyringError};
+pub use returned::{Returned, ReturnedError};
+use standing::Standing;
 
+use interlock_policies::PrincipalFacts;
 use interlock_surface::{Class, Row};
 
 use crate::authorize::Permit;
@@ -73,6 +78,11 @@ struct Speaker<'a> {
     bundle: &'a str,
     /// The registry generation that was decided on.
     registry: u64,
+    /// The revision of the object that was decided on.
+    revision: Option<u64>,
+    /// What the caller's token says of its rights, where the service will ask
+    /// about members.
+    standing: Option<&'a PrincipalFacts>,
     decision: Option<Uuid>,
     /// When the caller asked. Motion asked before the last stop is refused.
     asked_at: Timestamp,
@@ -144,6 +154,8 @@ impl Mint {
             action: permit.row().action,
             bundle: &evidence.bundle,
             registry: evidence.registry,
+            revision: evidence.revision,
+            standing: call.row.judges_members.then_some(&caller.facts),
             decision: Some(evidence.decision),
             asked_at: evidence.asked_at,
         };
@@ -175,6 +187,8 @@ impl Mint {
             action: None,
             bundle,
             registry: 0,
+            revision: None,
+            standing: None,
             decision: None,
             asked_at: call.now,
         };
@@ -232,6 +246,8 @@ struct Claims<'a> {
     bundle: &'a str,
     registry: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<Uuid>,
@@ -247,6 +263,8 @@ struct Caller<'a> {
     issuer: &'a str,
     subject: &'a str,
     actor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<Standing>,
 }
 
 #[derive(Serialize)]
@@ -286,6 +304,7 @@ impl<'a> Claims<'a> {
                 issuer: &speaker.identity.issuer,
                 subject: &speaker.identity.subject,
                 actor: speaker.identity.actor.as_deref(),
+                standing: speaker.standing.map(Standing::of),
             },
             row: call.row.name,
             action: speaker.action,
@@ -294,6 +313,7 @@ impl<'a> Claims<'a> {
             body,
             bundle: speaker.bundle,
             registry: speaker.registry,
+            revision: speaker.revision,
             decision: speaker.decision,
             operation: call.operation,
             asked_at: speaker.asked_at.as_millisecond(),

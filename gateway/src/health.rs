@@ -156,10 +156,10 @@ fn registered(gateway: &Gateway, name: &str) -> bool {
         row.service == name && row.action.is_some() && row.resource_from == ResourceFrom::Service
     });
     about.all(|row| {
-        let scopes = gateway
+        let known = gateway
             .registry
-            .scopes_of(row.resource.as_str(), &service.object);
-        scopes.is_some()
+            .known(row.resource.as_str(), &service.object);
+        known.is_some_and(|object| !object.deleted)
     })
 }
 

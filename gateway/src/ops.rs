@@ -1,6 +1,7 @@
 //! The second listener: health, readiness, metrics, policy and audit state,
 //! and the registry feed of the services. Loopback or an operators' network.
 
+mod evaluations;
 mod feed;
 mod feed_token;
 
@@ -22,6 +23,7 @@ use crate::reply::{self, Reply};
 use crate::server::{Peer, RequestBody, RequestBodyError};
 use crate::telemetry::{Metrics, names};
 
+pub use evaluations::Evaluations;
 pub use feed::Feed;
 
 /// What the ops listener needs beside the gateway.
@@ -32,6 +34,8 @@ pub struct Ops {
     pub metrics: Metrics,
     /// Who may feed the registry.
     pub feed: Feed,
+    /// What answers services about their callers.
+    pub evaluations: Evaluations,
 }
 
 /// Answers one request of the ops listener.
@@ -76,7 +80,10 @@ async fn serve(
         "ops.metrics" => Ok(metrics(ops)),
         "ops.policy" => Ok(policy(gateway)),
         "ops.audit" => Ok(reply::json(200, &json!(*gateway.audit.head()))),
-        "ops.registry.put" | "ops.registry.delete" | "ops.registry.heartbeat" => {
+        "ops.evaluations"
+        | "ops.registry.put"
+        | "ops.registry.delete"
+        | "ops.registry.heartbeat" => {
             let bytes = whole(body, row.body_limit).await?;
             let call = feed::FeedCall {
                 row,
@@ -88,6 +95,10 @@ async fn serve(
                 headers: &parts.headers,
                 body: &bytes,
             };
+            if row.name == "ops.evaluations" {
+                let service = ops.feed.service(gateway, &call)?;
+                return ops.evaluations.answer(gateway, row, &service, &bytes).await;
+            }
             ops.feed.take(gateway, call).await
         }
         other => {

@@ -4,6 +4,8 @@
 //! shows them as a table. Nothing outside the process is touched before the
 //! decision, except that a plan is read once, since it is judged on its record.
 
+mod account;
+pub(crate) mod anew;
 mod call;
 mod conclude;
 pub(crate) mod forward;
@@ -21,7 +23,6 @@ use tracing::error;
 
 use crate::authn::Caller;
 use crate::authorize::{Question, Refusal};
-use crate::edge::query::Query;
 use crate::edge::{self, Clean};
 use crate::effect::Effect;
 use crate::gateway::Gateway;
@@ -30,11 +31,12 @@ use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::server::{Peer, RequestBody};
 
+pub(crate) use anew::{Judged, send};
 pub(crate) use call::{Call, outcome, record as call_record};
 pub(crate) use conclude::{Spoken, Whole, doubtful, whole};
 pub(crate) use forward::{Forward, forward, settle as settle_call};
 pub(crate) use keyed::{Ended, Fate, Names, lease};
-pub(crate) use target::Target;
+pub(crate) use target::{Target, judged};
 
 use call::Trail;
 
@@ -83,7 +85,13 @@ async fn serve(
     // 2. What is not in the table does not exist.
     let (rows, params) = classify(&clean)?;
     trail.rows(rows);
-    let _place = gateway.admission.enter(peer.admission, rows.any().class)?;
+    // Where a kind may be a stop, nobody is turned away before it is known.
+    let stops = rows.iter().any(|row| row.class == Class::SafetyWrite);
+    let entry = match stops {
+        true => Class::SafetyWrite,
+        false => rows.any().class,
+    };
+    let _entered = gateway.admission.enter(peer.admission, entry)?;
     // 3. Who asks.
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
@@ -96,20 +104,27 @@ async fn serve(
     let asked = edge::body::read(rows, &parts.headers, body, patience).await?;
     let row = asked.row();
     trail.row(row);
+    clean.admits(row.class)?;
+    let _place = match stops && row.class != Class::SafetyWrite {
+        true => Some(gateway.admission.enter(peer.admission, row.class)?),
+        false => None,
+    };
     let key = key(row, &parts.headers)?;
     let query = match row.class {
-        Class::SafetyWrite => Query::default(),
+        // A parameter too many keeps no vehicle moving.
+        Class::SafetyWrite => clean.query_of(row),
         _ => clean.query_for(row)?.clone(),
     };
+    let query = account::named(gateway, row, query, &caller)?;
     // 5. Whether. The generation first: what is judged is at least that new.
     let registry = gateway.registry.generation();
-    let target = Target::find(gateway, row, &params, &caller, now).await?;
+    let target = Target::find(gateway, row, (&params, &query), &caller, now).await?;
     trail.resource(target.facts());
     let context = ContextFacts {
         mode: gateway.authn.mode(),
         loopback: clean.loopback(),
         kind: row.kind.map(str::to_owned),
-        ttl_ms: 0,
+        ttl_ms: asked.life(),
         idempotency_key: key.is_some(),
     };
     let question = Question {
@@ -118,6 +133,7 @@ async fn serve(
         resource: target.facts(),
         context: &context,
         registry,
+        revision: target.revision(),
         now,
     };
     let permit = gateway.authorizer.authorize(&question).map_err(|refused| {
@@ -188,8 +204,11 @@ fn key(row: &Row, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem
 /// Only a read may do without a token, if policy opens it; and no foreign web
 /// page may ask an open gateway for anything but a stop.
 fn admit(clean: &Clean, rows: Candidates, caller: &Caller) -> Result<(), Problem> {
+    // One kind of a path may be a stop, which may come from anywhere.
+    if !rows.iter().any(|row| clean.admits(row.class).is_ok()) {
+        clean.admits(rows.any().class)?;
+    }
     for row in rows.iter() {
-        clean.admits(row.class)?;
         if caller.kind == PrincipalKind::Anonymous && row.class != Class::Read {
             return Err(Problem::unauthenticated("a bearer token is needed here"));
         }

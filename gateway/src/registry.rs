@@ -3,11 +3,13 @@
 //! Readers take no lock: a decision, a stop above all, never waits for a
 //! writer. Objects stand in many small sorted shards, each replaced whole by
 //! one pointer swap, so a change copies a few dozen entries and a lookup is a
-//! binary search. Scopes (accounts, sites, groups) are few and stand in one
-//! table with their ancestors worked out at each change.
+//! binary search. Scopes (accounts, sites, groups) are objects too; where an
+//! object lies is found by walking up.
 
+mod attributes;
 mod object;
-mod scopes;
+mod quiet_hours;
+mod resolve;
 mod shards;
 mod snapshot;
 mod sync;
@@ -19,28 +21,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use interlock_policies::INSTALLATION;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
 
+pub use attributes::AttributeError;
 pub use object::{Known, Object, Place};
+pub use resolve::Resolved;
 pub use snapshot::{SnapshotError, load, save};
 pub use sync::{Follower, follow};
 
 use crate::store::Heartbeat;
-use scopes::ScopeTable;
+use attributes::Attributes;
 use shards::Shards;
 
 /// The object type whose objects are themselves scopes.
 pub const SCOPE_TYPE: &str = "Scope";
 
+/// Checks the attributes of an object that is to be registered.
+///
+/// # Errors
+/// [`AttributeError`] names the one that policies could not judge by.
+pub fn check_attributes(kind: &str, attributes: &Map<String, Value>) -> Result<(), AttributeError> {
+    Attributes::parse(kind, attributes).map(drop)
+}
+
 /// Objects, scopes and heartbeats in memory, with a generation.
 pub struct Registry {
     objects: Shards,
-    scopes: ArcSwap<ScopeTable>,
     heartbeats: ArcSwap<HashMap<String, Heartbeat>>,
     generation: AtomicU64,
-    /// Counts what was taken over, from wherever it came.
-    changes: AtomicU64,
+    /// Counts what was taken over, from wherever it came, and wakes who waits.
+    changes: watch::Sender<u64>,
     /// Serializes writers only.
     writer: Mutex<()>,
 }
@@ -49,40 +61,35 @@ impl Default for Registry {
     fn default() -> Self {
         Registry {
             objects: Shards::new(),
-            scopes: ArcSwap::default(),
             heartbeats: ArcSwap::default(),
             generation: AtomicU64::new(0),
-            changes: AtomicU64::new(0),
+            changes: watch::Sender::default(),
             writer: Mutex::new(()),
         }
     }
 }
 
 impl Registry {
-    /// Every scope the object lies in, ancestors and [`INSTALLATION`]
-    /// included; `None` for an object nobody registered.
-    pub fn scopes_of(&self, kind: &str, id: &str) -> Option<Vec<String>> {
-        let known = self.objects.get(kind, id)?;
-        if known.deleted {
-            return None;
-        }
-        let mut found = Vec::with_capacity(known.place.parents.len() + 2);
-        let scopes = self.scopes.load();
-        if kind == SCOPE_TYPE {
-            found.push(id.to_owned());
-        }
-        for parent in &known.place.parents {
-            scopes.collect(parent, &mut found);
-        }
-        if !found.iter().any(|scope| scope == INSTALLATION) {
-            found.push(INSTALLATION.to_owned());
-        }
-        Some(found)
-    }
-
     /// What is known of an object, tombstones included.
     pub fn known(&self, kind: &str, id: &str) -> Option<Known> {
         self.objects.get(kind, id)
+    }
+
+    /// Waits until the object is known in this revision or a newer one, a
+    /// tombstone included. For how long is up to the caller.
+    pub async fn reaches(&self, kind: &str, id: &str, revision: u64) {
+        let mut changes = self.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            let known = self.known(kind, id);
+            if known.is_some_and(|object| object.revision >= revision) {
+                return;
+            }
+            // Fails only once the registry is gone, and this borrows it.
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Takes a change over if its revision is newer than what is known, and
@@ -92,12 +99,7 @@ impl Registry {
         if !self.objects.apply(object) {
             return false;
         }
-        self.changes.fetch_add(1, Ordering::AcqRel);
-        if object.kind == SCOPE_TYPE {
-            let mut table = ScopeTable::clone(&self.scopes.load());
-            table.set(&object.id, (!object.deleted).then_some(&object.parents));
-            self.scopes.store(Arc::new(table));
-        }
+        self.changes.send_modify(|changes| *changes += 1);
         true
     }
 
@@ -128,7 +130,7 @@ impl Registry {
     /// How many changes were taken over since the start: the snapshot on disk
     /// is old when this has moved.
     pub fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+        *self.changes.borrow()
     }
 
     /// The store's sequence number up to which this memory has followed.
@@ -149,6 +151,11 @@ impl Registry {
     /// Number of objects, tombstones included.
     pub fn len(&self) -> usize {
         self.objects.len()
+    }
+
+    #[cfg(test)]
+    fn places(&self) -> usize {
+        self.objects.places()
     }
 
     /// Whether nothing was ever registered.

@@ -26,7 +26,7 @@ use crate::detached::Detached;
 use crate::edge::EdgeRules;
 use crate::gateway::{Gateway, Limits, Service};
 use crate::grant::Mint;
-use crate::ops::{Feed, Ops};
+use crate::ops::{Evaluations, Feed, Ops};
 use crate::plans::SystemRandomness;
 use crate::plans::memory::PlanMemory;
 use crate::policy::Policies;
@@ -152,6 +152,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         gateway: Arc::clone(&gateway),
         metrics,
         feed: Feed::new(Arc::clone(&rings)),
+        evaluations: Evaluations::default(),
     });
     Ok(Running {
         gateway,

@@ -87,7 +87,9 @@ impl Vocabulary {
         let kind = self.types.get(name);
         let kind = kind.ok_or_else(|| UnknownType(name.to_owned()))?;
         let uid = uid(kind, &facts.id);
+        // A scope lies in itself without being its own ancestor.
         let parents = facts.scopes.iter().map(|id| self::uid(&self.scope, id));
+        let parents = parents.filter(|parent| *parent != uid);
         let attributes = proposer.map(|(identities, acts_for)| {
             let value = Value::record(
                 [

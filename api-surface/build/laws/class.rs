@@ -23,7 +23,11 @@ pub fn judge(row: &Draft) -> Vec<Fault> {
         .collect()
 }
 
-fn class(row: &Draft) -> [Demand; 4] {
+/// The kinds that calm a vehicle down. Nothing that a policy adds may hold them
+/// back, so that the list stands here and not in a table.
+const CALMING_KINDS: [&str; 2] = ["pause_mow", "return_to_dock"];
+
+fn class(row: &Draft) -> [Demand; 6] {
     let class = row.right.class;
     let Located {
         value: calming,
@@ -37,6 +41,8 @@ fn class(row: &Draft) -> [Demand; 4] {
         value: success,
         line: at_success,
     } = row.success;
+    let kind = row.call.kind.as_ref().map(|kind| kind.value.as_str());
+    let calms = kind.is_some_and(|kind| CALMING_KINDS.contains(&kind));
     [
         (
             class.is_read() || row.idempotency.is_some(),
@@ -49,6 +55,18 @@ fn class(row: &Draft) -> [Demand; 4] {
             at_calming,
             Law::CalmingClass,
             "only a `write` can be calming",
+        ),
+        (
+            !calms || calming || class != Class::Write,
+            row.line,
+            Law::CalmingKind,
+            "pausing and docking are calming: set `calming = true`",
+        ),
+        (
+            calms || !calming,
+            at_calming,
+            Law::CalmingKind,
+            "only pausing and docking calm; what else a policy may not hold back is a safety-write",
         ),
         (
             !public || class == Class::Read,
@@ -114,12 +132,31 @@ fn stop(row: &Draft) -> [Demand; 3] {
             "a stop is never refused by its key: `honoured` or `never`",
         ),
         (
-            free || row.content.body.value != BodyRule::Required,
+            free || row.call.kind.is_some() || row.content.body.value != BodyRule::Required,
             row.content.body.line,
             Law::StopUnconditional,
             "a stop is never refused for want of a body: `none` or `optional`",
         ),
     ]
+}
+
+/// A stop must not depend on a body that can be read, so one that is a kind is
+/// the second way to say it.
+pub fn bodiless_stop(row: &Draft, rows: &[Draft]) -> Option<Fault> {
+    let kind = row.call.kind.as_ref()?;
+    let other_way = |other: &Draft| {
+        other.right.class == Class::SafetyWrite
+            && other.content.body.value == BodyRule::None
+            && other.service == row.service
+            && other.right.resource == row.right.resource
+            && other.right.resource_from.value == row.right.resource_from.value
+    };
+    let lacks = row.right.class == Class::SafetyWrite && !rows.iter().any(other_way);
+    lacks.then(|| {
+        let text =
+            "a stop that is a kind needs a safety-write without a body for the same resource";
+        row.fault(kind.line, Law::StopByKind, text)
+    })
 }
 
 fn tool(row: &Draft) -> Option<Fault> {

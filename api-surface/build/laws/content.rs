@@ -1,6 +1,8 @@
 //! The laws about bodies, their fields and their schemas.
 
+use crate::compile::class::Class;
 use crate::compile::fault::{Fault, Law};
+use crate::compile::laws::kinds;
 use crate::compile::schemas::Schemas;
 use crate::compile::table::Draft;
 use crate::compile::terms::{BodyRule, Method};
@@ -11,6 +13,20 @@ pub fn body(row: &Draft) -> Vec<Fault> {
     if row.call.method == Method::Get && !bodiless {
         let text = "a GET has no body (RFC 9110 section 9.3.1)";
         faults.push(row.fault(row.content.body.line, Law::BodyOnRead, text));
+    }
+    let answers = match row.right.class {
+        Class::Read => row.call.method == Method::Get,
+        Class::PrivateRead => (row.call.method == Method::Get) == bodiless,
+        _ => true,
+    };
+    if !answers {
+        let text =
+            "a `read` is a GET; only a `private-read` may be another method, with a body that asks";
+        faults.push(row.fault(row.line, Law::ReadMethod, text));
+    }
+    if row.call.kind.is_some() && row.content.body.value != BodyRule::Required {
+        let text = "a kind is read from the body: `required`";
+        faults.push(row.fault(row.content.body.line, Law::BodyRule, text));
     }
     let limit = row.content.body_limit;
     if bodiless != (limit == 0) || bodiless != row.content.request_schema.is_none() {
@@ -23,12 +39,10 @@ pub fn body(row: &Draft) -> Vec<Fault> {
 /// The fields of the row and those of its request schema are the same ones.
 pub fn declared(row: &Draft, schemas: &Schemas) -> Vec<Fault> {
     let schema = row.content.request_schema.as_ref();
-    let known = schema
-        .map(|schema| schemas.fields(&schema.value))
-        .unwrap_or_default();
+    let known = fields(row, schemas);
     let mut faults = Vec::new();
     for (field, _) in &row.content.fields {
-        if !known.contains(&field.value.as_str()) {
+        if !known.contains(&field.value) {
             let text = format!("`{}` is no field of the request schema", field.value);
             faults.push(row.fault(field.line, Law::UndeclaredField, text));
         }
@@ -46,6 +60,30 @@ pub fn declared(row: &Draft, schemas: &Schemas) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// The fields of a row's body: those of the envelope, and those of the command
+/// beside its kind, which has chosen the row and is not among them.
+fn fields(row: &Draft, schemas: &Schemas) -> Vec<String> {
+    let Some(schema) = &row.content.request_schema else {
+        return Vec::new();
+    };
+    let top = schemas.fields(&schema.value);
+    let Some(kind_field) = row.call.kind_field() else {
+        return top.into_iter().map(str::to_owned).collect();
+    };
+    let command = kinds::component(row, schemas).map(|component| schemas.fields(component));
+    let command = command.unwrap_or_default().into_iter();
+    let Some((parent, leaf)) = kind_field.value.split_once('.') else {
+        let fields = command.filter(|field| *field != kind_field.value);
+        return fields.map(str::to_owned).collect();
+    };
+    let envelope = top.into_iter().filter(|field| *field != parent);
+    let beside = command.filter(|field| *field != leaf);
+    envelope
+        .map(str::to_owned)
+        .chain(beside.map(|field| format!("{parent}.{field}")))
+        .collect()
 }
 
 pub fn known(row: &Draft, schemas: &Schemas) -> Vec<Fault> {

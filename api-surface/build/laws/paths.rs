@@ -31,12 +31,20 @@ pub fn apart(row: &Draft, earlier: &Draft) -> Option<Fault> {
                 && row.service == earlier.service
                 && row.served_by.value == earlier.served_by.value
                 && row.content.body.value == earlier.content.body.value
-                && row.content.body_limit == earlier.content.body_limit;
-            (!alike).then(|| {
+                && row.content.body_limit == earlier.content.body_limit
+                && schema(row) == schema(earlier);
+            if !alike {
                 let text = format!(
-                    "kinds of one path share path text, service, body and body_limit; see {there}"
+                    "kinds of one path share path text, service, body, body_limit and \
+                     request_schema; see {there}"
                 );
-                row.fault(kind.line, Law::MixedKinds, text)
+                return Some(row.fault(kind.line, Law::MixedKinds, text));
+            }
+            let field = row.call.kind_field()?;
+            let one = earlier.call.kind_field()?.value == field.value;
+            (!one).then(|| {
+                let text = format!("kinds of one path stand in one `kind_field`; see {there}");
+                row.fault(field.line, Law::KindField, text)
             })
         }
         (Some(kind), None) => {
@@ -52,6 +60,11 @@ pub fn apart(row: &Draft, earlier: &Draft) -> Option<Fault> {
             Some(row.fault(row.call.path.line, Law::DuplicateKey, text))
         }
     }
+}
+
+fn schema(row: &Draft) -> Option<&str> {
+    let schema = row.content.request_schema.as_ref();
+    schema.map(|schema| schema.value.as_str())
 }
 
 fn share_listener(a: &Draft, b: &Draft) -> bool {

@@ -176,6 +176,8 @@ const fn kind(index: u16, kind: Option<&'static str>) -> Row {
     Row {
         index,
         kind,
+        kind_field: None,
+        judges_members: false,
         name: "x.thing.command",
         service: "x",
         method: Method::Post,

@@ -38,7 +38,8 @@ fn declaration(row: &Row, action: &str) -> String {
         // Writing to a text cannot fail.
         let _ = writeln!(out, "@{name}({value:?})");
     }
-    let groups: Vec<String> = groups(row)
+    let groups: Vec<String> = row
+        .action_groups()
         .iter()
         .map(|group| format!("{group:?}"))
         .collect();
@@ -52,16 +53,4 @@ fn declaration(row: &Row, action: &str) -> String {
     let _ = writeln!(out, "  context: Ctx,");
     let _ = writeln!(out, "}};");
     out
-}
-
-/// The action groups of a row: class, relation, and what else it is open to.
-fn groups(row: &Row) -> Vec<&'static str> {
-    let mut groups = vec![row.class.group(), row.relation.as_str()];
-    if row.calming {
-        groups.push("calming");
-    }
-    if row.public {
-        groups.push("public_read");
-    }
-    groups
 }

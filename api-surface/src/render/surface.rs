@@ -125,6 +125,7 @@ fn right(row: &Row) -> String {
     };
     let from = match row.resource_from {
         ResourceFrom::Service => String::new(),
+        ResourceFrom::Account => " of the caller".to_owned(),
         ResourceFrom::Path(param) => format!(" `{{{param}}}`"),
     };
     let public = if row.public {

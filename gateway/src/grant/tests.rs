@@ -6,15 +6,19 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use interlock_policies::{PrincipalFacts, PrincipalKind, Role};
 use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::grant::Keyrings;
 use crate::grant::{
     ApprovalFacts, Crossing, GRANT_LIFE_SECONDS, GrantError, Keyring, KeyringError, Mint, Speaker,
 };
+use crate::grant::{Keyrings, ReturnedError};
 use crate::identity::Identity;
+
+/// The vector that has one.
+const STANDING: &str = "a read with the revision that was judged and the standing of its caller";
 
 const VECTORS: &str = include_str!("../../../docs/grant-vectors.json");
 
@@ -51,6 +55,31 @@ fn mint(vectors: &Value, first: &str) -> Mint {
     Mint::new(in_force("drones", ring))
 }
 
+/// What a token said that gave its bearer the vector's standing.
+fn facts(caller: &Value) -> Option<PrincipalFacts> {
+    let standing = caller.get("standing")?;
+    let role = |pair: &Value| {
+        let role = Role::ALL.into_iter().find(|role| role.as_str() == pair[0]);
+        (role.unwrap(), pair[1].as_str().unwrap().to_owned())
+    };
+    let tenants = standing["tenants"].as_array().unwrap().iter();
+    Some(PrincipalFacts {
+        kind: PrincipalKind::Person,
+        issuer: text(caller, "issuer").to_owned(),
+        subject: text(caller, "subject").to_owned(),
+        actor: None,
+        person: None,
+        tenants: tenants.map(|id| id.as_str().unwrap().to_owned()).collect(),
+        grants: standing["roles"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(role)
+            .collect(),
+        suspended: standing["suspended"].as_bool().unwrap(),
+    })
+}
+
 /// Mints what the vector's claims say.
 fn mint_vector(vectors: &Value, vector: &Value) -> String {
     let claims = &vector["claims"];
@@ -63,12 +92,15 @@ fn mint_vector(vectors: &Value, vector: &Value) -> String {
         )
     });
     let millis = |key: &str| Timestamp::from_millisecond(claims[key].as_i64().unwrap()).unwrap();
+    let standing = facts(&claims["caller"]);
     let speaker = Speaker {
         kind: text(&claims["caller"], "kind"),
         identity: &caller,
         action: claims["action"].as_str(),
         bundle: text(claims, "bundle"),
         registry: claims["registry"].as_u64().unwrap(),
+        revision: claims["revision"].as_u64(),
+        standing: standing.as_ref(),
         decision: id(claims, "decision"),
         asked_at: millis("askedAt"),
     };
@@ -104,6 +136,7 @@ fn our_grants_are_the_published_ones_byte_for_byte() {
         "a dispatch, with what a person approved",
         "a read",
         "a stop",
+        STANDING,
         "the second key",
     ];
     for name in named {
@@ -119,6 +152,83 @@ fn our_grants_are_the_published_ones_byte_for_byte() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_grant_is_read_back_by_whoever_shares_its_keys() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let find = |name: &str| {
+        let all = vectors["grants"].as_array().unwrap();
+        all.iter().find(|vector| vector["name"] == name).unwrap()
+    };
+    let vector = find(STANDING);
+    let mint = mint(&vectors, "drones-1");
+    let exp = vector["claims"]["exp"].as_i64().unwrap();
+    let iat = vector["claims"]["iat"].as_i64().unwrap();
+    let back = |service: &str, token: &str, second: i64| {
+        mint.returned(service, token, Timestamp::from_second(second).unwrap())
+    };
+    let told = back("drones", text(vector, "token"), iat).unwrap();
+    assert_eq!(
+        Some(&told.caller.facts),
+        facts(&vector["claims"]["caller"]).as_ref()
+    );
+    assert_eq!(told.caller.identity, identity(&vector["claims"]["caller"]));
+    assert_eq!(told.row, text(&vector["claims"], "row"));
+    assert_eq!(told.decision, id(&vector["claims"], "decision"));
+
+    let check = |service: &str, token: &str, second: i64, expected: ReturnedError| {
+        assert_eq!(
+            back(service, token, second).unwrap_err(),
+            expected,
+            "{token} at {second}"
+        );
+    };
+    let token = text(vector, "token");
+    assert!(back("drones", token, exp + 5).is_ok());
+    check("drones", token, exp + 6, ReturnedError::Time);
+    assert!(back("drones", token, iat - 2).is_ok());
+    check("drones", token, iat - 3, ReturnedError::Time);
+    check("mowers", token, iat, ReturnedError::UnknownKey);
+    check("drones", "x", iat, ReturnedError::Malformed);
+    let named = |name: &str| text(find(name), "token");
+    check("drones", named("a write"), iat, ReturnedError::NoStanding);
+    check(
+        "drones",
+        named("another issuer"),
+        iat,
+        ReturnedError::Signature,
+    );
+    check(
+        "drones",
+        named("another audience"),
+        iat,
+        ReturnedError::Signature,
+    );
+    check(
+        "drones",
+        named("signed with another key"),
+        iat,
+        ReturnedError::Signature,
+    );
+    check(
+        "drones",
+        named("claims changed after signing"),
+        iat,
+        ReturnedError::Signature,
+    );
+    check(
+        "drones",
+        named("a feed token"),
+        iat,
+        ReturnedError::Malformed,
+    );
+    check(
+        "drones",
+        named("an unknown key id"),
+        iat,
+        ReturnedError::UnknownKey,
+    );
 }
 
 #[test]

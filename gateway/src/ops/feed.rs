@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
-use interlock_surface::{Params, ROWS, ResourceFrom, Row};
+use interlock_surface::ids::is_uuid;
+use interlock_surface::{Params, ROWS, ResourceType, Row, ScopeId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -13,12 +14,15 @@ use crate::gateway::Gateway;
 use crate::grant::Keyrings;
 use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
-use crate::registry::{Object, SCOPE_TYPE};
+use crate::registry::{Object, SCOPE_TYPE, check_attributes};
 use crate::reply::{self, Reply};
 use crate::store::{Heartbeat, Put, RegistryObject};
 
 /// The header that carries the service's token.
 const TOKEN: HeaderName = HeaderName::from_static("interlock-service");
+
+/// The most scopes an object may hang in directly.
+const PARENTS: usize = 64;
 
 /// Who may feed the registry.
 pub struct Feed {
@@ -66,19 +70,29 @@ impl Feed {
         }
     }
 
-    pub(super) async fn take(
+    /// The service that signed this call.
+    pub(super) fn service(
         &self,
         gateway: &Gateway,
-        call: FeedCall<'_>,
-    ) -> Result<Reply, Problem> {
-        let now = gateway.clock.now();
+        call: &FeedCall<'_>,
+    ) -> Result<String, Problem> {
         let token = token(call.headers).map_err(refused)?;
         let bound = Bound {
             method: call.row.method.as_str(),
             path_and_query: call.path_and_query,
             body: call.body,
         };
-        let owner = self.tokens.verify(token, &bound, now).map_err(refused)?;
+        self.tokens
+            .verify(token, &bound, gateway.clock.now())
+            .map_err(refused)
+    }
+
+    pub(super) async fn take(
+        &self,
+        gateway: &Gateway,
+        call: FeedCall<'_>,
+    ) -> Result<Reply, Problem> {
+        let owner = self.service(gateway, &call)?;
         match call.row.name {
             "ops.registry.heartbeat" => beat(gateway, &owner, parse(call.body)?).await,
             "ops.registry.delete" => {
@@ -94,7 +108,7 @@ impl Feed {
             _ => {
                 let key = key(&call, &owner)?;
                 let body: PutBody = parse(call.body)?;
-                check_parents(&body.parents)?;
+                check(&key.kind, &body)?;
                 let object = RegistryObject {
                     kind: key.kind,
                     id: key.id,
@@ -130,14 +144,14 @@ fn refused(cause: FeedTokenError) -> Problem {
 fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
     let param = |name| call.params.get(name).unwrap_or_default().to_owned();
     let (kind, id) = (param("type"), param("id"));
+    let ours = [ResourceType::Gateway, ResourceType::Plan];
     let fed = kind == SCOPE_TYPE
         || ROWS.iter().any(|row| {
-            row.service == owner
-                && row.resource_from == ResourceFrom::Service
-                && row.resource.as_str() == kind
+            row.service == owner && row.resource.as_str() == kind && !ours.contains(&row.resource)
         });
     match fed {
-        true => Ok(ObjectRef { kind, id }),
+        true if spelled(&id) => Ok(ObjectRef { kind, id }),
+        true => Err(Problem::invalid_request(vec![misspelled(&id)])),
         false => Err(Problem::new(
             Kind::Forbidden,
             format!("the service `{owner}` feeds no objects of the type `{kind}`"),
@@ -147,19 +161,40 @@ fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
 
 /// Reads a body as strictly as a caller's: a name given twice would be one
 /// thing here and another at the service that signed it.
-fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
+pub(super) fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
     let fits =
         |cause: String| Problem::invalid_request(vec![format!("the body does not fit: {cause}")]);
     let value = json::parse(body).map_err(|cause| fits(cause.to_string()))?;
     serde_json::from_value(value).map_err(|cause| fits(cause.to_string()))
 }
 
-fn check_parents(parents: &[String]) -> Result<(), Problem> {
-    let faults: Vec<String> = parents
-        .iter()
-        .filter(|parent| parent.parse::<interlock_surface::ScopeId>().is_err())
-        .map(|parent| format!("`{}` is no scope id", parent.escape_debug()))
-        .collect();
+/// Paths carry UUIDs in lower case: another spelling would never be found.
+fn spelled(id: &str) -> bool {
+    !is_uuid(id) || !id.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+fn misspelled(id: &str) -> String {
+    format!("`{id}` is a UUID and must be in lower case (RFC 9562)")
+}
+
+/// All that is wrong with what policies will judge the object by.
+fn check(kind: &str, body: &PutBody) -> Result<(), Problem> {
+    let mut faults = Vec::new();
+    if body.parents.len() > PARENTS {
+        faults.push(format!("an object has at most {PARENTS} parents"));
+    }
+    for parent in body.parents.iter().take(PARENTS) {
+        if parent.parse::<ScopeId>().is_err() {
+            faults.push(format!("`{}` is no scope id", parent.escape_debug()));
+        } else if !spelled(parent) {
+            faults.push(misspelled(parent));
+        }
+    }
+    faults.extend(
+        check_attributes(kind, &body.attributes)
+            .err()
+            .map(|cause| cause.to_string()),
+    );
     match faults.is_empty() {
         true => Ok(()),
         false => Err(Problem::invalid_request(faults)),

@@ -22,7 +22,7 @@ use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
-use crate::plans::PlanDigest;
+use crate::plans::{ObjectRef, PlanDigest};
 use crate::problem::{Kind, Problem};
 use crate::reply::Reply;
 use crate::stop::Stop;
@@ -67,7 +67,13 @@ impl Call {
             headers: self.headers,
             peer: self.peer,
             resource: self.resource,
+            query: self.query,
         }
+    }
+
+    /// The registered object that the call is about: of a plan its vehicle.
+    pub(crate) fn object(&self) -> ObjectRef {
+        self.target.object()
     }
 
     /// The record of this call, so far without an outcome.
@@ -90,6 +96,29 @@ pub(crate) fn record(
     record.decision = Some(Verdict::Allow);
     record.resource = Some(described(resource));
     record
+}
+
+/// A record about a call that was refused after it had been allowed.
+pub(crate) fn refusal(
+    row: &'static Row,
+    caller: &Caller,
+    resource: &ResourceFacts,
+    refused: &Refused,
+    at: Timestamp,
+) -> Record {
+    let mut record = Record::new(audit::Kind::Refusal, at);
+    describe(&mut record, row, caller);
+    describe_decision(&mut record, &refused.evidence);
+    record.decision = Some(verdict(refused.refusal));
+    record.resource = Some(described(resource));
+    record
+}
+
+fn verdict(refusal: Refusal) -> Verdict {
+    match refusal {
+        Refusal::Broken => Verdict::Broken,
+        _ => Verdict::Deny,
+    }
 }
 
 fn described(resource: &ResourceFacts) -> Resource {
@@ -203,11 +232,8 @@ impl Trail {
 
     /// Notes a refusal and turns it into its problem.
     pub(super) fn denied(&mut self, refused: Refused) -> Problem {
-        self.verdict = Some(match refused.refusal {
-            Refusal::Broken => Verdict::Broken,
-            _ => Verdict::Deny,
-        });
-        let problem = Problem::refusal(refused.refusal, &refused.evidence);
+        self.verdict = Some(verdict(refused.refusal));
+        let problem = Problem::refusal(&refused);
         self.evidence = Some(refused.evidence);
         problem
     }

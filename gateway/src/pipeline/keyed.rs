@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::{Call, conclude};
 use crate::crash::CrashPoint;
+use crate::edge::fields;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::{Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge};
@@ -281,12 +282,7 @@ fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
         .asked
         .body()
         .and_then(|body| body.as_object())
-        .map(|body| {
-            body.iter()
-                .filter(|(name, _)| row.acting.contains(&name.as_str()))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect()
-        });
+        .map(|body| fields::acting(row, body));
     let query: Vec<(String, String)> = call
         .query
         .iter()

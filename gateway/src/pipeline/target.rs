@@ -1,14 +1,17 @@
 //! What a request is about, as the PDP judges it.
 
 use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts};
-use interlock_surface::{Class, Params, ResourceFrom, ResourceType, Row};
+use interlock_surface::{Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::account::ACCOUNT;
 use crate::authn::Caller;
+use crate::edge::query::Query;
 use crate::gateway::Gateway;
-use crate::plans::Plan;
+use crate::plans::{ObjectRef, Plan};
 use crate::problem::Problem;
+use crate::registry::Resolved;
 use crate::store::StoreError;
 
 /// The resource of a request, and the plan behind it where it is one.
@@ -18,6 +21,7 @@ use crate::store::StoreError;
 #[derive(Debug)]
 pub(crate) struct Target {
     facts: ResourceFacts,
+    revision: Option<u64>,
     plan: Option<Box<Plan>>,
     /// Why the plan is told from memory, where it is.
     remembered: Option<StoreError>,
@@ -32,11 +36,12 @@ impl Target {
     pub(super) async fn find(
         gateway: &Gateway,
         row: &'static Row,
-        params: &Params,
+        (params, query): (&Params, &Query),
         caller: &Caller,
         now: Timestamp,
     ) -> Result<Self, Problem> {
         let id = match row.resource_from {
+            ResourceFrom::Account => query.get(ACCOUNT).unwrap_or_default(),
             ResourceFrom::Service => gateway
                 .services
                 .get(row.service)
@@ -47,15 +52,16 @@ impl Target {
             ResourceType::Plan => {}
             // The gateway is there without being registered.
             ResourceType::Gateway => {
-                return Ok(Target::object(
-                    row.resource,
-                    id,
-                    vec![INSTALLATION.to_owned()],
-                ));
+                let mut facts = judged(row.resource, id, None);
+                facts.scopes.push(INSTALLATION.to_owned());
+                return Ok(Target::of(facts, None));
             }
             kind => {
-                let scopes = gateway.registry.scopes_of(kind.as_str(), id);
-                return Ok(Target::object(kind, id, scopes.unwrap_or_default()));
+                let resolved = gateway.registry.resolve(kind.as_str(), id, now);
+                return Ok(Target::of(
+                    judged(kind, id, resolved.as_ref()),
+                    resolved.as_ref(),
+                ));
             }
         }
         let nobody = caller.kind == PrincipalKind::Anonymous;
@@ -66,9 +72,9 @@ impl Target {
         Ok(match plan {
             Some((plan, remembered)) => Target {
                 remembered,
-                ..Target::plan(gateway, plan)
+                ..Target::plan(gateway, plan, now)
             },
-            None => Target::object(row.resource, id, Vec::new()),
+            None => Target::of(judged(row.resource, id, None), None),
         })
     }
 
@@ -91,46 +97,69 @@ impl Target {
         }
     }
 
+    /// The registered object that this is about: of a plan its vehicle.
+    pub(crate) fn object(&self) -> ObjectRef {
+        match &self.plan {
+            Some(plan) => plan.object.clone(),
+            None => ObjectRef {
+                kind: self.facts.kind.as_str().to_owned(),
+                id: self.facts.id.clone(),
+            },
+        }
+    }
+
     /// The plan's id.
     pub(crate) fn plan_id(&self) -> Option<Uuid> {
         self.plan.as_ref().map(|plan| plan.id)
     }
 
+    /// The state of the object that was judged, as its service counts them; of a
+    /// plan that of its vehicle.
+    pub(crate) fn revision(&self) -> Option<u64> {
+        self.revision
+    }
+
     /// The facts of a plan: it hangs where its vehicle hangs now, or, once the
     /// vehicle is gone, where it hung when the plan was proposed.
-    pub(crate) fn plan(gateway: &Gateway, plan: Plan) -> Self {
-        let scopes = gateway
+    pub(crate) fn plan(gateway: &Gateway, plan: Plan, now: Timestamp) -> Self {
+        let resolved = gateway
             .registry
-            .scopes_of(&plan.object.kind, &plan.object.id)
-            .unwrap_or_else(|| plan.scopes.clone());
-        let facts = ResourceFacts {
-            kind: ResourceType::Plan,
-            id: plan.id.to_string(),
-            scopes,
-            proposer: Some(Proposer {
-                issuer: plan.proposer.issuer.clone(),
-                subject: plan.proposer.subject.clone(),
-                actor: plan.proposer.actor.clone(),
-            }),
-        };
+            .resolve(&plan.object.kind, &plan.object.id, now);
+        let mut facts = judged(ResourceType::Plan, &plan.id.to_string(), resolved.as_ref());
+        if resolved.is_none() {
+            facts.scopes.clone_from(&plan.scopes);
+        }
+        facts.proposer = Some(Proposer {
+            issuer: plan.proposer.issuer.clone(),
+            subject: plan.proposer.subject.clone(),
+            actor: plan.proposer.actor.clone(),
+        });
         Target {
-            facts,
             plan: Some(Box::new(plan)),
-            remembered: None,
+            ..Target::of(facts, resolved.as_ref())
         }
     }
 
-    fn object(kind: ResourceType, id: &str, scopes: Vec<String>) -> Self {
+    fn of(facts: ResourceFacts, resolved: Option<&Resolved>) -> Self {
         Target {
-            facts: ResourceFacts {
-                kind,
-                id: id.to_owned(),
-                scopes,
-                proposer: None,
-            },
+            facts,
+            revision: resolved.map(|object| object.revision),
             plan: None,
             remembered: None,
         }
+    }
+}
+
+/// What the PDP is told of an object. One that is not registered lies in no
+/// scope, so that nobody holds anything on it.
+pub(crate) fn judged(kind: ResourceType, id: &str, resolved: Option<&Resolved>) -> ResourceFacts {
+    ResourceFacts {
+        kind,
+        id: id.to_owned(),
+        scopes: resolved
+            .map(|object| object.scopes.clone())
+            .unwrap_or_default(),
+        proposer: None,
     }
 }
 
@@ -143,7 +172,7 @@ async fn find_plan(
     let (found, remembered) = match gateway.store.plans.get(id).await {
         Ok(found) => (found, None),
         // A read may be answered from memory; a decision about motion may not.
-        Err(cause) if row.class == Class::Read => match gateway.memory.get(id) {
+        Err(cause) if row.class.is_read() => match gateway.memory.get(id) {
             Some(plan) => (Some(plan), Some(cause)),
             None => return Err(cause.into()),
         },

@@ -64,7 +64,8 @@ impl From<BodyError> for Problem {
             | BodyError::Json(_)
             | BodyError::NotAnObject
             | BodyError::UnknownField(_)
-            | BodyError::Kind(_)
+            | BodyError::NotNested(_)
+            | BodyError::Kind { .. }
             | BodyError::Broken => Problem::invalid_request(vec![text]),
         }
     }

@@ -1,10 +1,12 @@
 //! One registered object as memory keeps it.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::attributes::Attributes;
 use crate::plans::ObjectRef;
 use crate::store::{Change, RegistryObject};
 
@@ -86,7 +88,7 @@ impl Object {
 }
 
 /// What many objects have in common, kept once for all of them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Place {
     /// Resource type.
     pub kind: String,
@@ -96,6 +98,40 @@ pub struct Place {
     pub parents: Vec<String>,
     /// Facts for policies.
     pub attributes: Map<String, Value>,
+    /// Those attributes, read.
+    pub(super) facts: Attributes,
+}
+
+impl Place {
+    /// The place of `object`, its attributes read.
+    pub(super) fn of(object: &Object) -> Self {
+        Place {
+            kind: object.kind.clone(),
+            owner: object.owner.clone(),
+            parents: object.parents.clone(),
+            facts: Attributes::or_still(&object.kind, &object.id, &object.attributes),
+            attributes: object.attributes.clone(),
+        }
+    }
+
+    /// Everything that the rest follows from.
+    fn given(&self) -> (&str, &str, &[String], &Map<String, Value>) {
+        (&self.kind, &self.owner, &self.parents, &self.attributes)
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.given() == other.given()
+    }
+}
+
+impl Eq for Place {}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.given().hash(state);
+    }
 }
 
 /// What memory keeps of an object.

@@ -73,6 +73,12 @@ impl Shards {
         self.shards.iter().map(|shard| shard.load().len()).sum()
     }
 
+    #[cfg(test)]
+    pub(super) fn places(&self) -> usize {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.len()
+    }
+
     fn shard(&self, kind: &str, id: &str) -> Option<&ArcSwap<Vec<Entry>>> {
         let hash = self.hasher.hash_one((kind, id));
         self.shards.get(hash as usize % SHARDS)
@@ -87,15 +93,16 @@ impl Shards {
     }
 
     fn place(&self, object: &Object) -> Arc<Place> {
-        let place = Arc::new(Place {
-            kind: object.kind.clone(),
-            owner: object.owner.clone(),
-            parents: object.parents.clone(),
-            attributes: object.attributes.clone(),
-        });
+        let place = Arc::new(Place::of(object));
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = places.get(&place) {
             return Arc::clone(known);
+        }
+        // Places that nobody is at any more are dropped before the set grows.
+        if places.len() == places.capacity() {
+            places.retain(|known| Arc::strong_count(known) > 1);
+            let left = places.len();
+            places.reserve(left);
         }
         places.insert(Arc::clone(&place));
         place

@@ -1,6 +1,8 @@
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
 use interlock_policies::INSTALLATION;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use super::{Object, Registry, load, save};
 
@@ -17,7 +19,8 @@ fn object(kind: &str, id: &str, revision: u64, parents: &[&str]) -> Object {
 }
 
 fn check(registry: &Registry, kind: &str, id: &str, expected: Option<&[&str]>) {
-    let mut found = registry.scopes_of(kind, id);
+    let found = registry.resolve(kind, id, Timestamp::UNIX_EPOCH);
+    let mut found = found.map(|object| object.scopes);
     if let Some(scopes) = &mut found {
         scopes.sort();
     }
@@ -54,6 +57,146 @@ fn a_moved_site_moves_what_hangs_in_it() {
     registry.apply(&object("Swarm", "swarm-1", 1, &["north"]));
     registry.apply(&object("Scope", "north", 2, &["other"]));
     check(&registry, "Swarm", "swarm-1", Some(&["north", "other"]));
+}
+
+fn with(object: Object, attributes: Value) -> Object {
+    match attributes {
+        Value::Object(attributes) => Object {
+            attributes,
+            ..object
+        },
+        other => panic!("{other} is no object"),
+    }
+}
+
+#[test]
+fn only_an_object_named_by_a_uuid_is_a_scope_of_itself() {
+    let id = "0197b1f0-0000-7000-8000-000000000001";
+    let registry = Registry::default();
+    registry.apply(&object("Swarm", id, 1, &["acme"]));
+    // A text could be the name of a scope, and would open the object to it.
+    registry.apply(&object("Swarm", "beta", 1, &["acme"]));
+    check(&registry, "Swarm", id, Some(&[id, "acme"]));
+    check(&registry, "Swarm", "beta", Some(&["acme"]));
+}
+
+#[test]
+fn facts_come_from_where_the_object_lies() {
+    let night = json!([{ "from": "22:00", "to": "06:00" }]);
+    let registry = Registry::default();
+    registry.apply(&with(
+        object("Scope", "acme", 1, &[]),
+        json!({ "features": ["control", "bulk"], "time_zone": "UTC", "quiet_hours": night }),
+    ));
+    registry.apply(&object("Scope", "north", 1, &["acme"]));
+    registry.apply(&with(
+        object("Scope", "south", 1, &["acme"]),
+        json!({ "time_zone": "UTC", "quiet_hours": [] }),
+    ));
+    registry.apply(&object("Swarm", "n", 4, &["north"]));
+    registry.apply(&with(
+        object("Swarm", "s", 1, &["south"]),
+        json!({ "quarantined": true }),
+    ));
+    let at = |id: &str, now: &str| {
+        let now = now.parse().expect("a time");
+        let found = registry.resolve("Swarm", id, now).expect("registered");
+        (
+            found.quiet,
+            found.quarantined,
+            found.suspended,
+            found.features.len(),
+        )
+    };
+    let (noon, midnight) = ("2026-01-15T12:00:00Z", "2026-01-15T23:00:00Z");
+    assert_eq!(at("n", noon), (false, false, false, 2));
+    assert_eq!(at("n", midnight), (true, false, false, 2));
+    // The nearest scope that says anything counts, and this one says never.
+    assert_eq!(at("s", midnight), (false, true, false, 2));
+    assert_eq!(
+        registry
+            .resolve("Swarm", "n", Timestamp::UNIX_EPOCH)
+            .unwrap()
+            .revision,
+        4
+    );
+
+    registry.apply(&with(
+        object("Scope", "acme", 2, &[]),
+        json!({ "suspended": true }),
+    ));
+    assert_eq!(at("n", midnight), (false, false, true, 0));
+}
+
+#[test]
+fn features_are_what_every_account_has_booked() {
+    let registry = Registry::default();
+    let booked = |id: &str, revision, names: Value| {
+        let account = with(
+            object("Scope", id, revision, &[]),
+            json!({ "features": names }),
+        );
+        registry.apply(&account)
+    };
+    booked("acme", 1, json!(["control", "bulk"]));
+    registry.apply(&object("Swarm", "s", 1, &["acme", "beta"]));
+    let features = || {
+        registry
+            .resolve("Swarm", "s", Timestamp::UNIX_EPOCH)
+            .unwrap()
+            .features
+    };
+    // An account that nobody registered has booked nothing.
+    assert!(features().is_empty());
+    booked("beta", 1, json!(["control"]));
+    assert_eq!(features(), ["control"]);
+}
+
+#[test]
+fn a_scope_takes_part_in_its_own_quiet_hours() {
+    let registry = Registry::default();
+    registry.apply(&with(
+        object("Scope", "north", 1, &["acme"]),
+        json!({ "time_zone": "UTC", "quiet_hours": [{ "from": "00:00", "to": "24:00" }] }),
+    ));
+    assert!(
+        registry
+            .resolve("Scope", "north", Timestamp::UNIX_EPOCH)
+            .unwrap()
+            .quiet
+    );
+}
+
+#[test]
+fn places_that_nobody_is_at_are_forgotten() {
+    let registry = Registry::default();
+    for revision in 1..10_000 {
+        let parent = format!("site-{revision}");
+        registry.apply(&object("Swarm", "s", revision, &[&parent]));
+    }
+    assert!(
+        registry.places() < 100,
+        "{} places are kept",
+        registry.places()
+    );
+}
+
+#[tokio::test]
+async fn a_revision_is_waited_for() {
+    let registry = std::sync::Arc::new(Registry::default());
+    registry.apply(&object("Swarm", "s", 2, &["acme"]));
+    registry.reaches("Swarm", "s", 2).await;
+    let shared = std::sync::Arc::clone(&registry);
+    let mut waiting = tokio::spawn(async move { shared.reaches("Swarm", "s", 4).await });
+    tokio::task::yield_now().await;
+    registry.apply(&object("Swarm", "s", 3, &["acme"]));
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    registry.apply(&Object {
+        deleted: true,
+        ..object("Swarm", "s", 4, &[])
+    });
+    (&mut waiting).await.expect("woken");
 }
 
 #[test]

@@ -8,20 +8,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use cedar_policy::{Entities, Entity, EntityTypeName, EntityUid, Schema};
-use interlock_surface::{ROWS, ResourceType, Row};
+use interlock_surface::{ROWS, ResourceType};
 
 use crate::diagnostics::{Check, Diagnostic, chain};
 use crate::facts::{Principal, PrincipalFacts, PrincipalKind, Proposer, ResourceFacts, Role};
 use crate::grants::Directory;
 use crate::slice::{Action, OBSERVE, Vocabulary};
-
-/// The groups an action of a row belongs to.
-fn groups(row: &Row) -> BTreeSet<&'static str> {
-    let mut groups = BTreeSet::from([row.class.group(), row.relation.as_str()]);
-    groups.extend(row.calming.then_some("calming"));
-    groups.extend(row.public.then_some("public_read"));
-    groups
-}
 
 /// Every action of every row is in the schema, in exactly its groups, for its
 /// resource type and every kind of principal; so is `observe`.
@@ -30,7 +22,8 @@ pub(super) fn actions(schema: &Schema, actions: &HashMap<String, Action>) -> Vec
     let mut faults = Vec::new();
     for (name, row) in rows {
         let types = BTreeSet::from([row.resource.as_str().to_owned()]);
-        faults.extend(action(schema, actions, name, &groups(row), &types));
+        let groups = row.action_groups().into_iter().collect();
+        faults.extend(action(schema, actions, name, &groups, &types));
     }
     let types = ResourceType::ALL
         .iter()

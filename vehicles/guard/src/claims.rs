@@ -41,6 +41,10 @@ pub struct Claims {
     /// Generation of the registry that the decision read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registry: Option<u64>,
+    /// Revision of the registered object that was judged, of a plan that of its vehicle. A
+    /// service whose own record is newer answers 409 `authz-stale`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
     /// Id of the decision record. Absent on rows between gateway and service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Uuid>,
@@ -68,6 +72,21 @@ pub struct Caller {
     /// Who acts for the subject, where delegated.
     #[serde(default)]
     pub actor: Option<String>,
+    /// What the caller's token says of its rights. Present on rows whose service asks about
+    /// members, so that any gateway can answer it; not for the service to judge by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+/// What a token says of its bearer's rights.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The accounts the caller belongs to.
+    pub tenants: Vec<String>,
+    /// Roles, each with the scope it is held on.
+    pub roles: Vec<(String, String)>,
+    /// A suspended caller keeps sight, calming and stop.
+    pub suspended: bool,
 }
 
 /// The kinds of principal.

@@ -31,8 +31,9 @@ const GATEWAY: &str = "interlock";
 pub(crate) const LEEWAY_SECONDS: i64 = 2;
 /// The longest life of a grant, seconds: it bounds how long a used one must be remembered.
 pub(crate) const MAX_LIFE_SECONDS: i64 = 120;
-/// A grant is about one kilobyte; anything near this is not one.
-const MAX_TOKEN_BYTES: usize = 16 * 1024;
+/// A grant is about one kilobyte, and some twenty with a standing as large as a caller's token
+/// allows; anything beyond this is not one.
+const MAX_TOKEN_BYTES: usize = 32 * 1024;
 /// How many unexpired used grants are remembered: over 500 writes a second for two minutes.
 const REPLAY_CAPACITY: usize = 1 << 16;
 
@@ -99,6 +100,7 @@ impl Guard {
             asked_at,
             deadline,
             claims,
+            token: Token(token.to_owned()),
         })
     }
 
@@ -220,6 +222,16 @@ pub(crate) struct Verified {
     pub(crate) asked_at: Timestamp,
     pub(crate) deadline: Timestamp,
     pub(crate) claims: Claims,
+    pub(crate) token: Token,
+}
+
+/// The grant as received. Its `Debug` form is redacted.
+pub(crate) struct Token(pub(crate) String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<redacted>")
+    }
 }
 
 /// Repeating a read shows nothing new, and a stop repeated is harmless; all else counts once.

@@ -70,6 +70,17 @@ impl Granted {
         self.0.claims.approval.as_ref()
     }
 
+    /// Revision of the registered object that was judged, where it has one.
+    #[must_use]
+    pub fn revision(&self) -> Option<u64> {
+        self.0.claims.revision
+    }
+
+    /// The grant as received, to be shown to the gateway again.
+    pub(crate) fn token(&self) -> &str {
+        &self.0.token.0
+    }
+
     /// Every claim.
     #[must_use]
     pub fn claims(&self) -> &Claims {

@@ -10,6 +10,7 @@
 mod claims;
 mod clock;
 mod digest;
+pub mod evaluations;
 mod feed;
 mod guard;
 mod keys;
@@ -17,7 +18,7 @@ mod layer;
 mod problem;
 mod replay;
 
-pub use crate::claims::{Approval, Caller, CallerKind, Claims, Party, Proposer};
+pub use crate::claims::{Approval, Caller, CallerKind, Claims, Party, Proposer, Standing};
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::digest::body_digest;
 pub use crate::feed::{FEED_HEADER, FeedClaims, FeedError, sign_feed, verify_feed};

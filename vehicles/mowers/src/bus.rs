@@ -255,3 +255,6 @@ pub trait Bus: Send + Sync {
     /// Whether the bus answers now.
     fn connected(&self) -> bool;
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,6 +75,7 @@ impl Operation {
 fn facts(row: &Row) -> RowFacts {
     let from = match row.resource_from {
         ResourceFrom::Service => String::new(),
+        ResourceFrom::Account => " of the caller".to_owned(),
         ResourceFrom::Path(param) => format!(" {{{param}}}"),
     };
     RowFacts {

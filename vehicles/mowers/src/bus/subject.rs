@@ -23,6 +23,9 @@ pub const PREVIEWS: &str = "gateway.mower.*.path.preview";
 /// All frames of manual driving, for a device gateway that listens.
 pub const DRIVES: &str = "drive.mower.*";
 
+/// Everything that is asked or told outside of the streams.
+pub const REQUESTS: [&str; 3] = [MOWERS_LIST, PREVIEWS, DRIVES];
+
 /// Commands for a mower, in the stream COMMAND.
 #[must_use]
 pub fn command(mower: Uuid) -> String {

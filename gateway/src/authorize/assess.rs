@@ -1,0 +1,127 @@
+//! Several questions about one caller at once: a service asks about the members
+//! of what was asked about.
+
+use std::sync::Arc;
+
+use interlock_policies::{ContextFacts, Decision, FactsError, Fault, Principal, ResourceFacts};
+use interlock_surface::{Class, Row};
+
+use super::{Authorizer, counted, prepare};
+use crate::authn::Caller;
+use crate::policy::{Active, Policies};
+
+/// A caller as the bundle in force knows it, to be asked about many objects.
+pub struct Assessor {
+    policies: Arc<Policies>,
+    active: Arc<Active>,
+    principal: Result<Principal, FactsError>,
+}
+
+/// What is asked about an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Question {
+    /// May the caller make this call?
+    Call(&'static Row),
+    /// May the caller know of it?
+    Observe,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assessed {
+    /// Whether the caller may.
+    pub allowed: bool,
+    /// Whether the caller may know of the object.
+    pub visible: bool,
+}
+
+/// A policy could not be evaluated.
+#[derive(Debug)]
+pub struct Broken(pub Vec<Fault>);
+
+impl Authorizer {
+    /// An assessor of `caller`. Prepared once here and kept by nobody: the
+    /// caller's token is not at hand to remember it by.
+    pub fn assessor(&self, caller: &Caller) -> Assessor {
+        let active = self.policies.active();
+        Assessor {
+            principal: prepare(&active.bundle, caller),
+            active,
+            policies: Arc::clone(&self.policies),
+        }
+    }
+}
+
+impl Assessor {
+    /// The hash of the bundle that decides.
+    pub fn bundle(&self) -> &str {
+        self.active.bundle.hash()
+    }
+
+    /// Answers one question. A stop that comes out broken is decided again by
+    /// the built-in bundle, as it is when it is asked for directly.
+    ///
+    /// # Errors
+    /// [`Broken`]: nobody may act on a guess.
+    pub fn assess(
+        &self,
+        question: Question,
+        resource: &ResourceFacts,
+        context: &ContextFacts,
+    ) -> Result<Assessed, Broken> {
+        let principal = match &self.principal {
+            Ok(principal) => principal,
+            Err(cause) => {
+                return Err(Broken(vec![Fault {
+                    policy: None,
+                    message: cause.to_string(),
+                }]));
+            }
+        };
+        let judge = |bundle: &interlock_policies::Bundle| {
+            let observe = || match bundle.observe(principal, resource, context) {
+                Decision::Allow { .. } => Ok(true),
+                Decision::Deny { .. } => Ok(false),
+                Decision::Broken { errors } => Err(Broken(errors)),
+            };
+            match question {
+                Question::Observe => {
+                    let visible = observe()?;
+                    Ok(Assessed {
+                        allowed: visible,
+                        visible,
+                    })
+                }
+                Question::Call(row) => {
+                    let decision = bundle.decide(principal, row, resource, context);
+                    counted(row, &decision);
+                    match decision {
+                        Decision::Allow { .. } => Ok(Assessed {
+                            allowed: true,
+                            visible: observe()?,
+                        }),
+                        Decision::Deny { visible, .. } => Ok(Assessed {
+                            allowed: false,
+                            visible,
+                        }),
+                        Decision::Broken { errors } => Err(Broken(errors)),
+                    }
+                }
+            }
+        };
+        let stops = matches!(question, Question::Call(row) if row.class == Class::SafetyWrite);
+        match judge(&self.active.bundle) {
+            Err(Broken(faults)) if stops => {
+                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                tracing::error!(
+                    alarm = "policy-broken",
+                    policy.hash = self.bundle(),
+                    ?faults,
+                    "a policy could not be evaluated"
+                );
+                judge(self.policies.minimal())
+            }
+            judged => judged,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Where an object lies and what that makes of it, found by walking up from it:
+//! a handful of lookups, and a change of a scope costs no more than itself.
+
+use std::sync::Arc;
+
+use interlock_policies::INSTALLATION;
+use interlock_surface::ids::is_uuid;
+use jiff::Timestamp;
+
+use super::object::Place;
+use super::{Registry, SCOPE_TYPE};
+
+/// What the registry knows of one object at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Every scope it lies in: itself where it is one, ancestors and
+    /// [`INSTALLATION`] included.
+    pub scopes: Vec<String>,
+    /// Features that each account it lies in has booked.
+    pub features: Vec<String>,
+    /// Whether the nearest scope with quiet hours has them now.
+    pub quiet: bool,
+    /// Whether the object is out of use.
+    pub quarantined: bool,
+    /// Whether an account it lies in is suspended.
+    pub suspended: bool,
+    /// Which state of the object this is.
+    pub revision: u64,
+}
+
+/// One step of the walk.
+struct Found {
+    id: String,
+    /// None for a scope that nobody registered: an account without attributes.
+    place: Option<Arc<Place>>,
+    /// Steps from the object.
+    distance: usize,
+}
+
+impl Registry {
+    /// Resolves an object at `now`; `None` for one that nobody registered.
+    ///
+    /// An object whose id is a UUID is a scope of itself, so that a role can be
+    /// given on it alone. Other ids could be those of a scope.
+    pub fn resolve(&self, kind: &str, id: &str, now: Timestamp) -> Option<Resolved> {
+        let known = self.objects.get(kind, id)?;
+        if known.deleted {
+            return None;
+        }
+        let own = &known.place.facts;
+        let found = self.above(kind, id, &known.place);
+        let places = || {
+            found
+                .iter()
+                .filter_map(|step| Some((step, step.place.as_ref()?)))
+        };
+        let nearest = places()
+            .filter(|(_, place)| place.facts.quiet_hours.is_some())
+            .map(|(step, _)| step.distance)
+            .min();
+        let quiet = places().any(|(step, place)| {
+            let hours = &place.facts.quiet_hours;
+            Some(step.distance) == nearest && hours.as_ref().is_some_and(|hours| hours.hold(now))
+        });
+        Some(Resolved {
+            features: features(&found),
+            quiet,
+            quarantined: own.quarantined,
+            suspended: places().any(|(_, place)| place.facts.suspended),
+            revision: known.revision,
+            scopes: scopes(kind, id, found),
+        })
+    }
+
+    /// The scopes above an object, itself where it is a scope, nearest first
+    /// and each once: a cycle ends where it closes.
+    fn above(&self, kind: &str, id: &str, place: &Arc<Place>) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::with_capacity(place.parents.len() + 2);
+        if kind == SCOPE_TYPE {
+            found.push(Found {
+                id: id.to_owned(),
+                place: Some(Arc::clone(place)),
+                distance: 0,
+            });
+        }
+        let mut open = vec![Arc::clone(place)];
+        let mut distance = 0;
+        while !open.is_empty() {
+            distance += 1;
+            let mut next = Vec::new();
+            for parent in open.iter().flat_map(|place| &place.parents) {
+                // A handful, so that a set would cost more than it saves.
+                if found.iter().any(|step| step.id == *parent) {
+                    continue;
+                }
+                let scope = self.objects.get(SCOPE_TYPE, parent);
+                let place = scope
+                    .filter(|scope| !scope.deleted)
+                    .map(|scope| scope.place);
+                next.extend(place.clone());
+                found.push(Found {
+                    id: parent.clone(),
+                    place,
+                    distance,
+                });
+            }
+            open = next;
+        }
+        found
+    }
+}
+
+/// What every account above has: one with nothing booked gives nothing.
+fn features(found: &[Found]) -> Vec<String> {
+    let accounts = found.iter().filter(|step| {
+        let parents = step.place.as_ref().map(|place| &place.parents);
+        parents.is_none_or(|parents| parents.is_empty())
+    });
+    let mut booked = accounts.map(|account| {
+        let place = account.place.as_ref();
+        place.and_then(|place| place.facts.features.as_deref())
+    });
+    let mut common = match booked.next() {
+        Some(first) => first.unwrap_or_default().to_vec(),
+        None => return Vec::new(),
+    };
+    for others in booked {
+        let others = others.unwrap_or_default();
+        common.retain(|feature| others.contains(feature));
+    }
+    common
+}
+
+fn scopes(kind: &str, id: &str, found: Vec<Found>) -> Vec<String> {
+    let mut scopes: Vec<String> = Vec::with_capacity(found.len() + 2);
+    if kind != SCOPE_TYPE && is_uuid(id) {
+        scopes.push(id.to_owned());
+    }
+    for step in found {
+        if !scopes.contains(&step.id) {
+            scopes.push(step.id);
+        }
+    }
+    if !scopes.iter().any(|scope| scope == INSTALLATION) {
+        scopes.push(INSTALLATION.to_owned());
+    }
+    scopes
+}
