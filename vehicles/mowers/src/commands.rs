@@ -17,4 +17,4 @@ pub mod store;
 pub(crate) mod testkit;
 
 pub use record::{AreaClear, Decided, Late, Outcome, Record};
-pub use request::{Faults, Request};
+pub use request::Request;

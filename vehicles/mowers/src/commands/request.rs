@@ -2,42 +2,19 @@
 //!
 //! Who asks, for which account and how urgent is never read from here.
 
-use std::fmt;
-
 use uuid::Uuid;
 
 use crate::contract::{Command, Pattern, Start};
+use crate::service::body::Body;
+use crate::service::problem::Problem;
 
-pub(crate) mod fields;
-mod strict;
 mod union;
 
 #[cfg(test)]
 mod tests;
 
-use fields::Fields;
-
 /// Longest reason of a stop, in characters.
 const REASON: usize = 200;
-
-/// Everything wrong with a request, one sentence each.
-#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub struct Faults(pub Vec<String>);
-
-impl fmt::Display for Faults {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0.join("; "))
-    }
-}
-
-impl Faults {
-    fn finish<T>(self, value: Option<T>) -> Result<T, Self> {
-        match value {
-            Some(value) if self.0.is_empty() => Ok(value),
-            _ => Err(self),
-        }
-    }
-}
 
 /// A command as it was asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,32 +32,26 @@ pub struct Request {
 /// Reads the body of a command.
 ///
 /// # Errors
-/// Every fault found.
-pub fn read(body: &[u8]) -> Result<Request, Faults> {
-    let mut faults = Faults::default();
-    let Some(mut fields) = Fields::open(body, &mut faults) else {
-        return Err(faults);
-    };
-    let command = fields
-        .required("command", &mut faults)
-        .and_then(|value| Fields::object("command", value, &mut faults))
-        .and_then(|fields| union::command(fields, &mut faults));
-    let ttl_seconds = fields.integer("ttl_seconds", 1..=300, &mut faults);
-    let correlation_id = fields.uuid("correlation_id", &mut faults);
-    let area_clear_confirmed = fields
-        .flag("area_clear_confirmed", &mut faults)
-        .unwrap_or_default();
-    fields.refuse_rest(&mut faults);
-    faults.finish(command.map(|command| Request {
-        command,
+/// [`Problem::Invalid`] with every fault, [`Problem::Unreadable`] when it is no JSON.
+pub fn read(bytes: &[u8]) -> Result<Request, Problem> {
+    let mut body = Body::open(bytes)?;
+    let given = body.required("command");
+    let command = body.object("command", given, union::command);
+    let ttl_seconds = union::whole(&mut body, "ttl_seconds", 1, 300);
+    let given = body.take("correlation_id");
+    let correlation_id = body.id("correlation_id", given);
+    let given = body.take("area_clear_confirmed");
+    let area_clear_confirmed = body.flag("area_clear_confirmed", given);
+    body.end()?;
+    Ok(Request {
+        command: command.ok_or(Problem::Internal)?,
         ttl_seconds,
         correlation_id,
-        area_clear_confirmed,
-    }))
+        area_clear_confirmed: area_clear_confirmed.unwrap_or_default(),
+    })
 }
 
-/// What a stop says besides that it is one. Nothing in a body can be so wrong
-/// that it keeps a stop from being carried out.
+/// What a stop says besides that it is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopWords {
     /// Cut to 200 characters.
@@ -90,6 +61,9 @@ pub struct StopWords {
 }
 
 /// Reads the body of a stop as far as it can be read.
+///
+/// SAFETY-STOP: nothing in a body can be so wrong that it keeps a stop from
+/// being carried out.
 #[must_use]
 pub fn read_stop(body: &[u8]) -> StopWords {
     let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) else {
@@ -111,43 +85,34 @@ pub fn read_stop(body: &[u8]) -> StopWords {
 /// Reads the body of a reset: somebody stands next to the mower.
 ///
 /// # Errors
-/// Every fault found; that nobody confirmed is one.
-pub fn read_reset(body: &[u8]) -> Result<Command, Faults> {
-    let mut faults = Faults::default();
-    let Some(mut fields) = Fields::open(body, &mut faults) else {
-        return Err(faults);
-    };
-    let command = union::reset(&mut fields, &mut faults);
-    fields.refuse_rest(&mut faults);
-    faults.finish(command)
+/// [`Problem::Invalid`] with every fault; that nobody confirmed is one.
+pub fn read_reset(bytes: &[u8]) -> Result<Command, Problem> {
+    let mut body = Body::open(bytes)?;
+    let command = union::reset(&mut body);
+    body.end()?;
+    command.ok_or(Problem::Internal)
 }
 
 /// Reads the body of a path preview: areas and a pattern.
 ///
 /// # Errors
-/// Every fault found.
-pub fn read_path(body: &[u8]) -> Result<(Vec<Uuid>, Option<Pattern>), Faults> {
-    let mut faults = Faults::default();
-    let Some(mut fields) = Fields::open(body, &mut faults) else {
-        return Err(faults);
-    };
-    let areas = union::areas(&mut fields, &mut faults);
-    let pattern = union::pattern(&mut fields, &mut faults);
-    fields.refuse_rest(&mut faults);
-    faults.finish(areas.map(|areas| (areas, pattern)))
+/// [`Problem::Invalid`] with every fault.
+pub fn read_path(bytes: &[u8]) -> Result<(Vec<Uuid>, Option<Pattern>), Problem> {
+    let mut body = Body::open(bytes)?;
+    let areas = union::areas(&mut body);
+    let pattern = union::pattern(&mut body);
+    body.end()?;
+    Ok((areas.ok_or(Problem::Internal)?, pattern))
 }
 
 /// Reads a proposal: what a start would be, and how long its dispatch may live.
 ///
 /// # Errors
-/// Every fault found.
-pub fn read_plan(body: &[u8]) -> Result<Start, Faults> {
-    let mut faults = Faults::default();
-    let Some(mut fields) = Fields::open(body, &mut faults) else {
-        return Err(faults);
-    };
-    let _: Option<u16> = fields.integer("ttl_seconds", 1..=300, &mut faults);
-    let start = union::start(&mut fields, &mut faults);
-    fields.refuse_rest(&mut faults);
-    faults.finish(start)
+/// [`Problem::Invalid`] with every fault.
+pub fn read_plan(bytes: &[u8]) -> Result<Start, Problem> {
+    let mut body = Body::open(bytes)?;
+    let _: Option<u16> = union::whole(&mut body, "ttl_seconds", 1, 300);
+    let start = union::start(&mut body);
+    body.end()?;
+    start.ok_or(Problem::Internal)
 }

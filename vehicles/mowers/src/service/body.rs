@@ -59,6 +59,12 @@ impl Body {
         }
     }
 
+    /// A member's name in full.
+    #[must_use]
+    pub fn full(&self, name: &str) -> String {
+        format!("`{}{name}`", self.place)
+    }
+
     /// Notes a fault.
     pub fn fault(&mut self, fault: impl Into<String>) {
         self.faults.push(fault.into());

@@ -1,15 +1,16 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Faults, StopWords, read, read_path, read_plan, read_reset, read_stop};
+use super::{StopWords, read, read_path, read_plan, read_reset, read_stop};
 use crate::contract::{Command, CommandKind, PatternKind};
+use crate::service::problem::Problem;
 
 const AREA: &str = "0192f0c1-0000-7000-8000-000000000001";
 
 fn faults(body: &Value) -> Vec<String> {
     match read(body.to_string().as_bytes()) {
-        Ok(request) => panic!("{request:?} has no fault"),
-        Err(Faults(faults)) => faults,
+        Err(Problem::Invalid(faults)) => faults,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -75,27 +76,27 @@ fn every_limit_has_an_edge() {
     taken(&json!({ "kind": "start_mow", "area_ids": areas(60) }));
     refused(
         &json!({ "kind": "start_mow", "area_ids": areas(61) }),
-        &["`command.area_ids` must be an array of 1 to 60 ids, not an array"],
+        &["`command.area_ids` must have at most 60 items"],
     );
     refused(
         &json!({ "kind": "start_mow", "area_ids": [] }),
-        &["`command.area_ids` must be an array of 1 to 60 ids, not an array"],
+        &["`command.area_ids` must name at least one area"],
     );
     refused(
         &json!({ "kind": "start_mow", "area_ids": [AREA, AREA] }),
-        &["`command.area_ids` must name each area once"],
+        &["`command.area_ids[1]` is repeated"],
     );
     refused(
         &json!({ "kind": "set_blade_height", "height_mm": 14 }),
-        &["`command.height_mm` must be a whole number from 15 to 100, not `14`"],
+        &["`command.height_mm` must be a whole number from 15 to 100"],
     );
     refused(
         &json!({ "kind": "set_blade_height", "height_mm": 20.5 }),
-        &["`command.height_mm` must be a whole number from 15 to 100, not `20.5`"],
+        &["`command.height_mm` must be a whole number from 15 to 100"],
     );
     refused(
         &json!({ "kind": "set_speed", "speed_mps": 1.21 }),
-        &["`command.speed_mps` must be a number from 0.1 to 1.2, not `1.21`"],
+        &["`command.speed_mps` must be a number from 0.1 to 1.2"],
     );
     refused(
         &json!({ "kind": "set_speed", "speed_mps": 0.555 }),
@@ -103,13 +104,11 @@ fn every_limit_has_an_edge() {
     );
     refused(
         &json!({ "kind": "resume_mow", "expected_path_hash": "AB" }),
-        &["`command.expected_path_hash` must be 64 lower-case hexadecimal digits, not `AB`"],
+        &["`command.expected_path_hash` must be 64 lower-case hexadecimal digits"],
     );
     refused(
         &json!({ "kind": "emergency_stop", "reason": "x".repeat(201) }),
-        &[
-            "`command.reason` must be a text of at most 200 characters, not `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…`",
-        ],
+        &["`command.reason` must have 0 to 200 characters, not 201"],
     );
 }
 
@@ -128,21 +127,21 @@ fn all_faults_are_said_at_once() {
     assert_eq!(
         found,
         [
-            "`command.area_ids` must hold UUIDs only",
-            "`command.pattern.kind` must be `parallel`, `double`, `border_only` or `none`, not `spiral`",
-            "`command.pattern.order` must be `border_first` or `lanes_first`, not null",
-            "`command.pattern.angle_deg` must be a number from -180 to 180, not `181`",
-            "`command.pattern.spacing_cm` must be a number from 5 to 35, not `4.9`",
-            "`command.pattern.border_laps` must be a whole number from 0 to 4, not `5`",
-            "`command.pattern.obstacle_laps` must be a whole number from 0 to 4, not `-1`",
+            "`command.area_ids[0]` must be a UUID",
+            "`command.pattern.kind` must be `parallel`, `double`, `border_only` or `none`",
+            "`command.pattern.order` must be `border_first` or `lanes_first`",
+            "`command.pattern.angle_deg` must be a number from -180 to 180",
+            "`command.pattern.spacing_cm` must be a number from 5 to 35",
+            "`command.pattern.border_laps` must be a whole number from 0 to 4",
+            "`command.pattern.obstacle_laps` must be a whole number from 0 to 4",
             "unknown field `command.pattern.color`",
-            "`command.blade_height_mm` must be a whole number from 15 to 100, not `true`",
-            "`command.speed_mps` must be a number from 0.1 to 1.2, not `fast`",
-            "`command.duration_min` must be a whole number from 1 to 1440, not `0`",
+            "`command.blade_height_mm` must be a whole number from 15 to 100",
+            "`command.speed_mps` must be a number from 0.1 to 1.2",
+            "`command.duration_min` must be a whole number from 1 to 1440",
             "unknown field `command.issued_by`",
-            "`ttl_seconds` must be a whole number from 1 to 300, not `301`",
-            "`correlation_id` must be a UUID, not `7`",
-            "`area_clear_confirmed` must be true or false, not `yes`",
+            "`ttl_seconds` must be a whole number from 1 to 300",
+            "`correlation_id` must be a UUID",
+            "`area_clear_confirmed` must be true or false, not a string",
             "unknown field `priority`",
         ]
     );
@@ -152,8 +151,11 @@ fn all_faults_are_said_at_once() {
 fn missing_and_unknown_kinds() {
     refused(&json!({}), &["`command.kind` is required"]);
     refused(
-        &json!({ "kind": "fly" }),
-        &["`command.kind` must be a known command kind, not `fly`"],
+        &json!({ "kind": "fly", "x": 1 }),
+        &[
+            "`command.kind` must be a known command kind",
+            "unknown field `command.x`",
+        ],
     );
     assert_eq!(faults(&json!({})), ["`command` is required"]);
     assert_eq!(
@@ -174,15 +176,10 @@ fn missing_and_unknown_kinds() {
 #[test]
 fn a_repeated_name_is_refused() {
     let body = br#"{"command":{"kind":"pause_mow","kind":"start_mow"}}"#;
-    let Err(Faults(found)) = read(body) else {
+    let Err(Problem::Unreadable(found)) = read(body) else {
         panic!("two kinds");
     };
-    assert!(
-        found
-            .iter()
-            .any(|fault| fault.contains("field `kind` is repeated")),
-        "{found:?}"
-    );
+    assert!(found.contains("field `kind` is repeated"), "{found}");
 }
 
 #[test]
@@ -209,10 +206,13 @@ fn a_reset_needs_somebody_on_site() {
         ),
         (
             json!({ "on_site_confirmed": 1 }),
-            "`on_site_confirmed` must be true or false, not `1`",
+            "`on_site_confirmed` must be true or false, not a number",
         ),
     ] {
-        assert_eq!(confirmed(&body), Err(Faults(vec![wanted.to_owned()])));
+        assert_eq!(
+            confirmed(&body),
+            Err(Problem::Invalid(vec![wanted.to_owned()]))
+        );
     }
 }
 
@@ -234,7 +234,9 @@ fn previews_and_proposals() {
     );
     assert_eq!(
         wrong,
-        Err(Faults(vec!["unknown field `speed_mps`".to_owned()]))
+        Err(Problem::Invalid(vec![
+            "unknown field `speed_mps`".to_owned()
+        ]))
     );
 }
 

@@ -1,59 +1,53 @@
 //! The union of commands with its hard limits. Each mower narrows them.
 
-use std::collections::BTreeSet;
-
-use serde_json::Value;
 use uuid::Uuid;
 
-use super::fields::Fields;
-use super::{Faults, REASON};
+use super::REASON;
 use crate::contract::{Command, CommandKind, Drive, Order, Pattern, PatternKind, Start};
+use crate::json::Json;
+use crate::service::body::Body;
 
 /// Most areas of one start or preview.
 const AREAS: usize = 60;
 
 /// Speeds in meters per second.
-const SPEED: std::ops::RangeInclusive<f64> = 0.1..=1.2;
+const SPEED: (f64, f64) = (0.1, 1.2);
 
 /// Cutting heights in millimeters.
-const HEIGHT: std::ops::RangeInclusive<i64> = 15..=100;
+const HEIGHT: (i64, i64) = (15, 100);
 
 /// The command that the members of an object say.
-pub(super) fn command(mut fields: Fields, faults: &mut Faults) -> Option<Command> {
-    if !fields.demand("kind", faults) {
-        return None;
-    }
+pub(super) fn command(body: &mut Body) -> Option<Command> {
+    let given = body.required("kind");
     // The parameters of a kind that does not exist cannot be judged.
-    let kind = fields.text("kind", "a known command kind", CommandKind::named, faults)?;
-    let command = parameters(kind, &mut fields, faults);
-    fields.refuse_rest(faults);
-    command
-}
-
-fn parameters(kind: CommandKind, fields: &mut Fields, faults: &mut Faults) -> Option<Command> {
+    let kind = word(
+        body,
+        "kind",
+        given,
+        "a known command kind",
+        CommandKind::named,
+    )?;
     match kind {
-        CommandKind::StartMow => start(fields, faults).map(Command::StartMow),
+        CommandKind::StartMow => start(body).map(Command::StartMow),
         CommandKind::ResumeMow => Some(Command::ResumeMow {
-            expected_path_hash: path_hash(fields, faults),
+            expected_path_hash: path_hash(body),
         }),
         CommandKind::PauseMow => Some(Command::PauseMow {}),
         CommandKind::ReturnToDock => Some(Command::ReturnToDock {}),
         CommandKind::SetBladeHeight => {
-            fields.demand("height_mm", faults);
-            let height_mm = fields.integer("height_mm", HEIGHT, faults)?;
+            let given = body.required("height_mm");
+            let height = body.whole("height_mm", given, HEIGHT.0, HEIGHT.1)?;
+            let height_mm = u16::try_from(height).ok()?;
             Some(Command::SetBladeHeight { height_mm })
         }
-        CommandKind::SetSpeed => set_speed(fields, faults),
-        CommandKind::ManualDrive => drive(fields, faults).map(Command::ManualDrive),
-        CommandKind::EmergencyStop => Some(Command::EmergencyStop {
-            reason: fields.text(
-                "reason",
-                "a text of at most 200 characters",
-                |text| (text.chars().count() <= REASON).then(|| text.to_owned()),
-                faults,
-            ),
-        }),
-        CommandKind::ResetEmergency => reset(fields, faults),
+        CommandKind::SetSpeed => set_speed(body),
+        CommandKind::ManualDrive => drive(body).map(Command::ManualDrive),
+        CommandKind::EmergencyStop => {
+            let given = body.take("reason");
+            let reason = body.text("reason", given, 0, REASON);
+            Some(Command::EmergencyStop { reason })
+        }
+        CommandKind::ResetEmergency => reset(body),
         CommandKind::LeaveDock => Some(Command::LeaveDock {}),
         CommandKind::SyncMap => Some(Command::SyncMap {}),
         CommandKind::ResyncRtk => Some(Command::ResyncRtk {}),
@@ -63,13 +57,13 @@ fn parameters(kind: CommandKind, fields: &mut Fields, faults: &mut Faults) -> Op
 }
 
 /// The parameters of a start.
-pub(super) fn start(fields: &mut Fields, faults: &mut Faults) -> Option<Start> {
-    let area_ids = areas(fields, faults);
-    let pattern = pattern(fields, faults);
-    let blade_height_mm = fields.integer("blade_height_mm", HEIGHT, faults);
-    let speed_mps = fields.number("speed_mps", SPEED, faults);
-    let duration_min = fields.integer("duration_min", 1..=1_440, faults);
-    let expected_path_hash = path_hash(fields, faults);
+pub(super) fn start(body: &mut Body) -> Option<Start> {
+    let area_ids = areas(body);
+    let pattern = pattern(body);
+    let blade_height_mm = whole(body, "blade_height_mm", HEIGHT.0, HEIGHT.1);
+    let speed_mps = number(body, "speed_mps", SPEED);
+    let duration_min = whole(body, "duration_min", 1, 1_440);
+    let expected_path_hash = path_hash(body);
     Some(Start {
         area_ids: area_ids?,
         pattern,
@@ -81,113 +75,129 @@ pub(super) fn start(fields: &mut Fields, faults: &mut Faults) -> Option<Start> {
 }
 
 /// 1 to 60 areas, each once.
-pub(super) fn areas(fields: &mut Fields, faults: &mut Faults) -> Option<Vec<Uuid>> {
-    let value = fields.required("area_ids", faults)?;
-    let items = value
-        .as_array()
-        .filter(|items| (1..=AREAS).contains(&items.len()));
-    let Some(items) = items else {
-        fields.fault("area_ids", "an array of 1 to 60 ids", &value, faults);
-        return None;
-    };
-    let read = |item: &Value| item.as_str().and_then(|text| Uuid::try_parse(text).ok());
-    let ids: Option<Vec<Uuid>> = items.iter().map(read).collect();
-    if ids.is_none() {
-        faults
-            .0
-            .push(format!("{} must hold UUIDs only", fields.name("area_ids")));
-    }
-    let ids = ids?;
-    let distinct: BTreeSet<&Uuid> = ids.iter().collect();
-    if distinct.len() != ids.len() {
-        let name = fields.name("area_ids");
-        faults.0.push(format!("{name} must name each area once"));
+pub(super) fn areas(body: &mut Body) -> Option<Vec<Uuid>> {
+    let given = body.required("area_ids");
+    let ids = body.ids("area_ids", given, AREAS)?;
+    if ids.is_empty() {
+        let name = body.full("area_ids");
+        body.fault(format!("{name} must name at least one area"));
     }
     Some(ids)
 }
 
 /// How areas are covered; what is left out is the default of a pattern.
-pub(super) fn pattern(fields: &mut Fields, faults: &mut Faults) -> Option<Pattern> {
-    let place = fields.name("pattern");
-    let value = fields.take("pattern")?;
-    let mut fields = Fields::object(place.trim_matches('`'), value, faults)?;
-    let usual = Pattern::default();
-    let kind = fields.text(
-        "kind",
-        "`parallel`, `double`, `border_only` or `none`",
-        |name| match name {
+pub(super) fn pattern(body: &mut Body) -> Option<Pattern> {
+    let given = body.take("pattern");
+    body.object("pattern", given, |body| {
+        let usual = Pattern::default();
+        let given = body.take("kind");
+        let kinds = "`parallel`, `double`, `border_only` or `none`";
+        let kind = word(body, "kind", given, kinds, |name| match name {
             "parallel" => Some(PatternKind::Parallel),
             "double" => Some(PatternKind::Double),
             "border_only" => Some(PatternKind::BorderOnly),
             "none" => Some(PatternKind::None),
             _ => None,
-        },
-        faults,
-    );
-    let order = fields.text(
-        "order",
-        "`border_first` or `lanes_first`",
-        |name| match name {
+        });
+        let given = body.take("order");
+        let orders = "`border_first` or `lanes_first`";
+        let order = word(body, "order", given, orders, |name| match name {
             "border_first" => Some(Order::BorderFirst),
             "lanes_first" => Some(Order::LanesFirst),
             _ => None,
-        },
-        faults,
-    );
-    let angle_deg = fields.number("angle_deg", -180.0..=180.0, faults);
-    let spacing_cm = fields.number("spacing_cm", 5.0..=35.0, faults);
-    let border_laps = fields.integer("border_laps", 0..=4, faults);
-    let obstacle_laps = fields.integer("obstacle_laps", 0..=4, faults);
-    fields.refuse_rest(faults);
-    Some(Pattern {
-        kind: kind.unwrap_or(usual.kind),
-        angle_deg: angle_deg.unwrap_or(usual.angle_deg),
-        spacing_cm: spacing_cm.unwrap_or(usual.spacing_cm),
-        border_laps: border_laps.unwrap_or(usual.border_laps),
-        obstacle_laps: obstacle_laps.unwrap_or(usual.obstacle_laps),
-        order: order.unwrap_or(usual.order),
+        });
+        let angle_deg = number(body, "angle_deg", (-180.0, 180.0));
+        let spacing_cm = number(body, "spacing_cm", (5.0, 35.0));
+        let border_laps = whole(body, "border_laps", 0, 4);
+        let obstacle_laps = whole(body, "obstacle_laps", 0, 4);
+        Some(Pattern {
+            kind: kind.unwrap_or(usual.kind),
+            angle_deg: angle_deg.unwrap_or(usual.angle_deg),
+            spacing_cm: spacing_cm.unwrap_or(usual.spacing_cm),
+            border_laps: border_laps.unwrap_or(usual.border_laps),
+            obstacle_laps: obstacle_laps.unwrap_or(usual.obstacle_laps),
+            order: order.unwrap_or(usual.order),
+        })
     })
 }
 
 /// The attestation that takes the latch off.
-pub(super) fn reset(fields: &mut Fields, faults: &mut Faults) -> Option<Command> {
-    let there = fields.demand("on_site_confirmed", faults);
-    let confirmed = fields.flag("on_site_confirmed", faults);
-    if there && confirmed == Some(false) {
-        let name = fields.name("on_site_confirmed");
-        faults.0.push(format!(
+pub(super) fn reset(body: &mut Body) -> Option<Command> {
+    let given = body.required("on_site_confirmed");
+    let on_site_confirmed = body.flag("on_site_confirmed", given)?;
+    if !on_site_confirmed {
+        let name = body.full("on_site_confirmed");
+        body.fault(format!(
             "{name} must be true: somebody has to stand next to the mower"
         ));
     }
-    confirmed.map(|on_site_confirmed| Command::ResetEmergency { on_site_confirmed })
+    Some(Command::ResetEmergency { on_site_confirmed })
 }
 
-fn set_speed(fields: &mut Fields, faults: &mut Faults) -> Option<Command> {
-    fields.demand("speed_mps", faults);
-    let speed_mps = fields.number("speed_mps", SPEED, faults)?;
+/// A whole number that may be absent, of a type that holds its range.
+pub(super) fn whole<T: TryFrom<i64>>(
+    body: &mut Body,
+    name: &str,
+    least: i64,
+    most: i64,
+) -> Option<T> {
+    let given = body.take(name);
+    let value = body.whole(name, given, least, most)?;
+    T::try_from(value).ok()
+}
+
+fn number(body: &mut Body, name: &str, (least, most): (f64, f64)) -> Option<f64> {
+    let given = body.take(name);
+    // Not minus zero: it would be another text for the same number.
+    body.number(name, given, least, most)
+        .map(|value| value + 0.0)
+}
+
+/// One word of a list.
+fn word<T>(
+    body: &mut Body,
+    name: &str,
+    given: Option<Json>,
+    wanted: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    let value = match given? {
+        Json::Text(text) => read(&text),
+        _ => None,
+    };
+    if value.is_none() {
+        let name = body.full(name);
+        body.fault(format!("{name} must be {wanted}"));
+    }
+    value
+}
+
+fn set_speed(body: &mut Body) -> Option<Command> {
+    let given = body.required("speed_mps");
+    let speed_mps = body.number("speed_mps", given, SPEED.0, SPEED.1)?;
     let hundredths = speed_mps * 100.0;
     if (hundredths - hundredths.round()).abs() > 1e-9 {
-        let name = fields.name("speed_mps");
-        faults
-            .0
-            .push(format!("{name} must have at most two decimals"));
+        let name = body.full("speed_mps");
+        body.fault(format!("{name} must have at most two decimals"));
     }
     Some(Command::SetSpeed { speed_mps })
 }
 
-fn drive(fields: &mut Fields, faults: &mut Faults) -> Option<Drive> {
-    for name in ["session_id", "sequence", "linear", "angular"] {
-        fields.demand(name, faults);
-    }
-    let session_id = fields.uuid("session_id", faults);
-    let sequence = fields.integer("sequence", 0..=i64::MAX, faults);
-    let linear = fields.number("linear", -1.0..=1.0, faults);
-    let angular = fields.number("angular", -1.0..=1.0, faults);
-    let blade_on = fields.flag("blade_on", faults).unwrap_or_default();
-    let ttl_ms = fields.integer("ttl_ms", 100..=2_000, faults);
+fn drive(body: &mut Body) -> Option<Drive> {
+    let given = body.required("session_id");
+    let session_id = body.id("session_id", given);
+    let given = body.required("sequence");
+    let sequence = body.whole("sequence", given, 0, i64::MAX);
+    let given = body.required("linear");
+    let linear = body.number("linear", given, -1.0, 1.0);
+    let given = body.required("angular");
+    let angular = body.number("angular", given, -1.0, 1.0);
+    let given = body.take("blade_on");
+    let blade_on = body.flag("blade_on", given).unwrap_or_default();
+    let ttl_ms = whole(body, "ttl_ms", 100, 2_000);
     Some(Drive {
         session_id: session_id?,
-        sequence: sequence?,
+        sequence: u64::try_from(sequence?).ok()?,
         linear: linear?,
         angular: angular?,
         blade_on,
@@ -195,11 +205,11 @@ fn drive(fields: &mut Fields, faults: &mut Faults) -> Option<Drive> {
     })
 }
 
-fn path_hash(fields: &mut Fields, faults: &mut Faults) -> Option<String> {
-    let hexadecimal = |text: &str| {
+fn path_hash(body: &mut Body) -> Option<String> {
+    let given = body.take("expected_path_hash");
+    let wanted = "64 lower-case hexadecimal digits";
+    word(body, "expected_path_hash", given, wanted, |text| {
         let digits = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         (text.len() == 64 && digits).then(|| text.to_owned())
-    };
-    let wanted = "64 lower-case hexadecimal digits";
-    fields.text("expected_path_hash", wanted, hexadecimal, faults)
+    })
 }
