@@ -22,6 +22,8 @@ mod kept;
 #[cfg(test)]
 mod tests;
 
+pub(super) use kept::read as recorded;
+
 /// How long the records have for a new attempt after one that failed.
 const AGAIN: Duration = Duration::from_millis(200);
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::contract::CommandKind;
+use crate::service::settings::Settings;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,17 @@ impl Lives {
     #[must_use]
     pub fn end(self, kind: CommandKind, wished: Option<u16>, issued_at: Timestamp) -> Timestamp {
         after(issued_at, self.of(kind, wished))
+    }
+}
+
+impl Settings {
+    /// The lives that were configured.
+    #[must_use]
+    pub fn lives(&self) -> Lives {
+        Lives {
+            stop: self.emergency_stop_ttl,
+            most: self.command_ttl_max,
+        }
     }
 }
 

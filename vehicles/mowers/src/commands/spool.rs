@@ -7,9 +7,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::bulk::kept::{self, Head};
 use super::record::Record;
 use super::store;
 use crate::records::{Records, RecordsError};
@@ -37,6 +39,16 @@ pub enum SpoolError {
     /// The task that writes broke off.
     #[error("the writing of the spool broke off")]
     BrokeOff,
+}
+
+/// One line of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    /// A stop of many; its commands follow.
+    Many(Head),
+    /// A stop.
+    Stop(Box<Record>),
 }
 
 /// The file of stops that are not on record yet.
@@ -95,11 +107,13 @@ impl Spool {
     ///
     /// # Errors
     /// [`SpoolError`]; then nothing is known to be on the disk.
-    pub async fn append(&self, records: &[Record]) -> Result<(), SpoolError> {
+    pub async fn append(&self, head: Option<&Head>, records: &[Record]) -> Result<(), SpoolError> {
         // Ends what a write that broke off may have left.
         let mut lines = vec![b'\n'];
-        for record in records {
-            serde_json::to_writer(&mut lines, record)?;
+        let head = head.map(|head| Line::Many(head.clone()));
+        let stops = records.iter().map(|it| Line::Stop(Box::new(it.clone())));
+        for line in head.into_iter().chain(stops) {
+            serde_json::to_writer(&mut lines, &line)?;
             lines.push(b'\n');
         }
         let ids: Vec<Uuid> = records.iter().map(|it| it.envelope.command_id).collect();
@@ -121,6 +135,9 @@ impl Spool {
         let _one_at_a_time = self.0.replaying.lock().await;
         let (content, length) = self.0.content()?;
         let mut transaction = records.begin().await?;
+        for head in &content.heads {
+            kept::insert(&mut transaction, head).await?;
+        }
         store::insert(&mut transaction, &content.records).await?;
         transaction.commit().await.map_err(RecordsError::from)?;
         let inner = Arc::clone(&self.0);
@@ -192,6 +209,7 @@ impl Inner {
 
 /// What a spool holds.
 struct Content {
+    heads: Vec<Head>,
     records: Vec<Record>,
     /// A write that broke off leaves such a line.
     unreadable: Vec<String>,
@@ -200,6 +218,7 @@ struct Content {
 fn read(path: &Path) -> io::Result<Content> {
     let bytes = std::fs::read(path)?;
     let mut content = Content {
+        heads: Vec::new(),
         records: Vec::new(),
         unreadable: Vec::new(),
     };
@@ -208,7 +227,8 @@ fn read(path: &Path) -> io::Result<Content> {
         .filter(|line| !line.is_empty())
     {
         match serde_json::from_slice(line) {
-            Ok(record) => content.records.push(record),
+            Ok(Line::Many(head)) => content.heads.push(head),
+            Ok(Line::Stop(record)) => content.records.push(*record),
             Err(_) => {
                 let line = String::from_utf8_lossy(line).into_owned();
                 content.unreadable.push(line);

@@ -15,7 +15,7 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-pub use list::{Filter, Place, list};
+pub use list::{Filter, Mowers, Place, list};
 pub(crate) use row::{json, signed, time, unsigned, uuid};
 
 /// The columns, in the order they are bound.

@@ -21,7 +21,7 @@ async fn what_is_spooled_reaches_the_records_once() {
     let path = folder.path().join("spool.jsonl");
     let spool = Spool::open(&path).expect("a spool");
     let stops = [stop(1), stop(2)];
-    spool.append(&stops).await.expect("an append");
+    spool.append(None, &stops).await.expect("an append");
     assert!(spool.holds(stops[0].envelope.command_id));
     // The process ends here; the next one finds the file.
     let spool = Spool::open(&path).expect("a spool");
@@ -42,7 +42,7 @@ async fn a_stop_that_is_on_record_stays_as_it_is() {
     let spool = Spool::open(&folder.path().join("spool.jsonl")).expect("a spool");
     let stop = stop(1);
     spool
-        .append(std::slice::from_ref(&stop))
+        .append(None, std::slice::from_ref(&stop))
         .await
         .expect("an append");
     let mut known = stop.clone();
@@ -64,20 +64,22 @@ async fn a_torn_line_is_kept_aside_and_holds_nothing_up() {
     let spool = Spool::open(&path).expect("a spool");
     let stop = stop(1);
     spool
-        .append(std::slice::from_ref(&stop))
+        .append(None, std::slice::from_ref(&stop))
         .await
         .expect("an append");
     let mut file = std::fs::OpenOptions::new()
         .append(true)
         .open(&path)
         .expect("the file");
-    file.write_all(b"{\"envelope\":{\"comm")
-        .expect("half a line");
+    file.write_all(b"{\"stop\":{\"enve").expect("half a line");
     let spool = Spool::open(&path).expect("a spool");
-    spool.append(&[self::stop(2)]).await.expect("an append");
+    spool
+        .append(None, &[self::stop(2)])
+        .await
+        .expect("an append");
     assert_eq!(spool.replay(&records).await.expect("a replay"), 2);
     let aside = std::fs::read_to_string(folder.path().join("spool.unreadable"));
-    assert_eq!(aside.expect("kept aside"), "{\"envelope\":{\"comm\n");
+    assert_eq!(aside.expect("kept aside"), "{\"stop\":{\"enve\n");
     assert!(spool.is_empty());
 }
 
@@ -85,7 +87,7 @@ async fn a_torn_line_is_kept_aside_and_holds_nothing_up() {
 async fn records_that_are_down_keep_everything_waiting() {
     let (folder, records) = fresh().await;
     let spool = Spool::open(&folder.path().join("spool.jsonl")).expect("a spool");
-    spool.append(&[stop(1)]).await.expect("an append");
+    spool.append(None, &[stop(1)]).await.expect("an append");
     records.pool().close().await;
     assert!(spool.replay(&records).await.is_err());
     assert!(!spool.is_empty());

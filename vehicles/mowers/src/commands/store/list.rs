@@ -22,6 +22,18 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// After this place in the list.
     pub after: Option<Place>,
+    /// Of which mowers at all.
+    pub mowers: Mowers,
+}
+
+/// The mowers a caller may see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mowers {
+    /// All of the account.
+    #[default]
+    All,
+    /// These.
+    These(Vec<Uuid>),
 }
 
 /// A place in a list: newest first, and by id in the same instant.
@@ -52,6 +64,16 @@ impl Conditions {
         let place = format!("${}", self.bound.len());
         self.sql.push_str(&condition.replace("{}", &place));
     }
+
+    /// Adds that a column holds one of these ids.
+    fn any_of(&mut self, column: &str, ids: &[Uuid]) {
+        let mut before = format!(" AND {column} IN (");
+        for id in ids {
+            self.add(&format!("{before}{{}}"), Bound::Text(id.to_string()));
+            ", ".clone_into(&mut before);
+        }
+        self.sql.push(')');
+    }
 }
 
 /// The next commands of an account, newest first.
@@ -71,6 +93,12 @@ pub async fn list(
     conditions.add(" WHERE account_id = {}", Bound::Text(account.to_owned()));
     if let Some(mower) = filter.mower {
         conditions.add(" AND mower_id = {}", Bound::Text(mower.to_string()));
+    }
+    if let Mowers::These(mowers) = &filter.mowers {
+        if mowers.is_empty() {
+            return Ok(Vec::new());
+        }
+        conditions.any_of("mower_id", mowers);
     }
     if let Some(bulk) = filter.bulk {
         conditions.add(" AND bulk_id = {}", Bound::Text(bulk.to_string()));

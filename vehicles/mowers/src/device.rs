@@ -1,0 +1,3 @@
+//! The device gateway: the process that talks to mowers.
+
+pub mod wire;
