@@ -62,17 +62,16 @@ impl Adapters {
     ///
     /// # Errors
     /// No adapter of this kind, or it does not accept the options.
-    pub fn connect(&self, mower_id: Uuid, spec: &ConnectionSpec) -> Result<Connected, AdapterError> {
+    pub fn connect(
+        &self,
+        mower_id: Uuid,
+        spec: &ConnectionSpec,
+    ) -> Result<Connected, AdapterError> {
         match self.by_kind.get(&spec.kind) {
             Some(adapter) => adapter.connect(mower_id, &spec.options),
             None => Err(AdapterError::UnknownKind {
                 kind: spec.kind.clone(),
-                known: self
-                    .by_kind
-                    .keys()
-                    .cloned()
-                    .collect::<Vec<_>>()
-                    .join(", "),
+                known: self.by_kind.keys().cloned().collect::<Vec<_>>().join(", "),
             }),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) enum Line {
         command_id: Uuid,
         mower_id: Uuid,
         account_id: String,
+        /// A stop; it may have been sent from the first moment.
+        stop: bool,
         at: Timestamp,
     },
     /// It is about to be sent: from here on it may have happened.
@@ -142,7 +144,8 @@ impl Journal {
 
     /// Appends; with `sync` it is on the disk afterwards.
     pub(crate) async fn append(&self, lines: Vec<Line>, sync: bool) -> Result<(), JournalError> {
-        self.off_thread(move |inner| inner.append(&lines, sync)).await
+        self.off_thread(move |inner| inner.append(&lines, sync))
+            .await
     }
 
     /// Replaces the file by these lines.

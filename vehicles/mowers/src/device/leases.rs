@@ -12,7 +12,8 @@
 //! 4. A holder that is no longer wanted is not named in its answer; it lets go
 //!    at once, and the next asking frees the mower.
 //! 5. A new process of the same shard gets a higher number at once; the older
-//!    one is refused by the mower's side.
+//!    one gets nothing any more, and is refused by the mower's side. Processes
+//!    are told apart by an id that rises with time (RFC 9562, version 7).
 //! 6. A shard counts its lease from when it sent the request, the service from
 //!    when it answers, and adds a margin: the shard always ends first.
 
@@ -71,12 +72,7 @@ impl Leases {
     }
 
     /// Answers one request for the mowers that exist.
-    pub fn answer(
-        &mut self,
-        ask: &LeaseRequest,
-        mowers: &[Uuid],
-        now: Timestamp,
-    ) -> LeaseAnswer {
+    pub fn answer(&mut self, ask: &LeaseRequest, mowers: &[Uuid], now: Timestamp) -> LeaseAnswer {
         self.shards.retain(|_, until| *until > now);
         if ask.leaving {
             self.shards.remove(&ask.shard);
@@ -117,8 +113,10 @@ impl Leases {
                     },
                 );
             }
-            // It was told of its lease and does not name it: it let go.
-            (Some(row), None) if row.shard == ask.shard && row.known => row.free = true,
+            // It knows of its lease and does not name it: it let go.
+            (Some(row), None) if row.instance == ask.instance && (row.known || ask.leaving) => {
+                row.free = true;
+            }
             (Some(row), _) if later(row.until, MARGIN) <= now => row.free = true,
             _ => {}
         }
@@ -140,7 +138,8 @@ impl Leases {
                 free: false,
             }),
             Some(row) if row.free || row.shard == ask.shard => {
-                if !wanted {
+                let older = row.shard == ask.shard && ask.instance < row.instance;
+                if !wanted || older {
                     return None;
                 }
                 if row.shard != ask.shard {

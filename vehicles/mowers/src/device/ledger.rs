@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::journal::{Journal, JournalError, Line};
 use super::metrics::Metrics;
-use crate::contract::{CommandResult, Envelope, Status};
+use crate::contract::{CommandResult, Envelope, Priority, Status};
 
 /// How long a final is remembered.
 const LIFE: SignedDuration = SignedDuration::from_hours(24);
@@ -67,6 +67,7 @@ pub(crate) enum Settled {
 struct Entry {
     mower_id: Uuid,
     account_id: String,
+    stop: bool,
     at: Timestamp,
     stage: Stage,
     /// The stream has the final.
@@ -146,22 +147,43 @@ impl Ledger {
 
     /// Writes down that a command is here. Known ones stay as they are.
     pub(crate) async fn take(&self, envelope: &Envelope, now: Timestamp) {
-        let line = {
-            let mut memory = self.lock();
-            if memory.entries.contains_key(&envelope.command_id) {
-                return;
-            }
-            let line = Line::Taken {
-                command_id: envelope.command_id,
-                mower_id: envelope.mower_id,
-                account_id: envelope.account_id.clone(),
-                at: now,
-            };
-            memory.take_in(line.clone());
-            line
-        };
         // Not synced: were it lost, the command would stay open, which is the truth.
-        self.write(vec![line], false).await;
+        let lines = self.note(envelope, now);
+        self.write(lines, false).await;
+    }
+
+    /// Takes in a command in memory alone; gives what [`Ledger::write`] writes.
+    /// A stop may have been sent from here on.
+    pub(crate) fn note(&self, envelope: &Envelope, now: Timestamp) -> Vec<Line> {
+        let command_id = envelope.command_id;
+        let mut memory = self.lock();
+        if memory.entries.contains_key(&command_id) {
+            return Vec::new();
+        }
+        let stop = envelope.priority == Priority::Emergency;
+        let mut lines = vec![Line::Taken {
+            command_id,
+            mower_id: envelope.mower_id,
+            account_id: envelope.account_id.clone(),
+            stop,
+            at: now,
+        }];
+        if stop {
+            lines.push(Line::Acting { command_id });
+        }
+        for line in &lines {
+            memory.take_in(line.clone());
+        }
+        lines
+    }
+
+    /// Whether a command is a stop.
+    pub(crate) fn is_stop(&self, command_id: Uuid) -> bool {
+        let memory = self.lock();
+        memory
+            .entries
+            .get(&command_id)
+            .is_some_and(|entry| entry.stop)
     }
 
     /// It stands in its mower's queue.
@@ -245,7 +267,8 @@ impl Ledger {
     pub(crate) async fn published(&self, command_id: Uuid) {
         self.change(command_id, |entry| entry.published = true);
         // Not synced: were it lost, the same result is published once more.
-        self.write(vec![Line::Published { command_id }], false).await;
+        self.write(vec![Line::Published { command_id }], false)
+            .await;
     }
 
     /// Changes each time something is decided or published.
@@ -259,12 +282,15 @@ impl Ledger {
         memory.marks.get(&mower_id).copied().unwrap_or_default()
     }
 
-    /// Takes in a stop at once; [`Ledger::remember_stop`] writes it down after
-    /// the mower has it.
-    pub(crate) fn raise(&self, mower_id: Uuid, epoch: u64, issued_at: Timestamp) {
-        let mut memory = self.lock();
-        let mark = memory.marks.entry(mower_id).or_default();
-        mark.raise(epoch, issued_at);
+    /// Takes in a stop in memory alone; gives what [`Ledger::write`] writes.
+    pub(crate) fn raise(&self, mower_id: Uuid, epoch: u64, issued_at: Timestamp) -> Line {
+        let line = Line::Stopped {
+            mower_id,
+            epoch,
+            issued_at,
+        };
+        self.lock().take_in(line.clone());
+        line
     }
 
     /// The records know of an epoch that this process did not see.
@@ -272,16 +298,6 @@ impl Ledger {
         let mut memory = self.lock();
         let mark = memory.marks.entry(mower_id).or_default();
         mark.epoch = mark.epoch.max(epoch);
-    }
-
-    /// Writes a stop down.
-    pub(crate) async fn remember_stop(&self, mower_id: Uuid, epoch: u64, issued_at: Timestamp) {
-        let line = Line::Stopped {
-            mower_id,
-            epoch,
-            issued_at,
-        };
-        self.write(vec![line], true).await;
     }
 
     /// Forgets what is older than a day, and the oldest when there is no room.
@@ -318,11 +334,15 @@ impl Ledger {
         if let Some(entry) = self.lock().entries.get_mut(&command_id) {
             how(entry);
         }
-        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+        self.changes
+            .send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Writes what may be lost rather than hold anything up.
-    async fn write(&self, lines: Vec<Line>, sync: bool) {
+    pub(crate) async fn write(&self, lines: Vec<Line>, sync: bool) {
+        if lines.is_empty() {
+            return;
+        }
         if let Err(cause) = self.journal.append(lines, sync).await {
             self.failed(&cause);
         }
@@ -345,11 +365,13 @@ impl Memory {
                 command_id,
                 mower_id,
                 account_id,
+                stop,
                 at,
             } => {
                 self.entries.entry(command_id).or_insert(Entry {
                     mower_id,
                     account_id,
+                    stop,
                     at,
                     stage: Stage::Taken,
                     published: false,
@@ -367,6 +389,7 @@ impl Memory {
                 let entry = self.entries.entry(result.command_id).or_insert(Entry {
                     mower_id: result.mower_id,
                     account_id: result.account_id.clone(),
+                    stop: false,
                     at: result.at,
                     stage: Stage::Taken,
                     published: false,
@@ -403,6 +426,7 @@ impl Memory {
                 command_id,
                 mower_id: entry.mower_id,
                 account_id: entry.account_id.clone(),
+                stop: entry.stop,
                 at: entry.at,
             });
             match &entry.stage {

@@ -84,6 +84,16 @@ impl FleetTime {
         }
     }
 
+    /// How long something issued and ending then still lives; a stop counts from
+    /// now when nobody knows the fleet's time, for a wrong clock must not end it.
+    pub(crate) fn stop_left(&self, issued_at: Timestamp, expires_at: Timestamp) -> Duration {
+        let left = match self.measured() {
+            Some(_) => expires_at.duration_since(self.now()),
+            None => expires_at.duration_since(issued_at),
+        };
+        Duration::try_from(left).unwrap_or_default()
+    }
+
     fn measured(&self) -> Option<Measured> {
         self.lock()
             .filter(|measured| measured.at.elapsed() <= MEASUREMENT_LIFE)

@@ -8,26 +8,41 @@ use uuid::Uuid;
 
 use crate::contract::{Drive, PathError, StopSemantics};
 
-/// Request: which mowers there are. Answered with a [`ListAnswer`].
-pub const LIST: &str = "fleet.mowers.list";
-
 /// Request: which of them this shard may hold. Answered with a [`LeaseAnswer`].
 pub const LEASES: &str = "fleet.leases";
 
-/// The subject of a mower: `command.mower.<id>`, `gateway.mower.<id>.stop`.
+/// Stops sent past the streams, for a device gateway that listens.
+pub const STOPS: &str = "gateway.mower.*.stop";
+
+/// Opening and closing of drive sessions, for a device gateway that listens.
+pub const SESSIONS: &str = "drive.session.*";
+
+/// A stop past the streams; answered with a [`StopAnswer`].
 #[must_use]
-pub fn subject(prefix: &str, mower_id: Uuid, suffix: &str) -> String {
-    format!("{prefix}.{mower_id}{suffix}")
+pub fn stop(mower: Uuid) -> String {
+    format!("gateway.mower.{mower}.stop")
 }
 
-/// The mower a subject names between `prefix.` and `suffix`.
+/// Asks the holder of a mower for its `map`, `capabilities` or `state` (the
+/// `what`) with an [`Ask`].
 #[must_use]
-pub fn mower_in(subject: &str, prefix: &str, suffix: &str) -> Option<Uuid> {
-    let id = subject.strip_prefix(prefix)?.strip_prefix('.')?;
-    Uuid::try_parse(id.strip_suffix(suffix)?).ok()
+pub fn ask(mower: Uuid, what: &str) -> String {
+    format!("gateway.mower.{mower}.{what}")
 }
 
-/// Asks for one page of mowers.
+/// Opens or closes driving with a [`DriveControl`].
+#[must_use]
+pub fn session(mower: Uuid) -> String {
+    format!("drive.session.{mower}")
+}
+
+/// Where a device gateway says with a [`DriveEnded`] that driving is over.
+#[must_use]
+pub fn drive_ended(mower: Uuid) -> String {
+    format!("drive.ended.{mower}")
+}
+
+/// Asks on `fleet.mowers.list` for one page of mowers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRequest {
     /// What the page before gave as `next`.
