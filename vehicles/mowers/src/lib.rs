@@ -17,7 +17,6 @@ pub mod hierarchy;
 pub mod json;
 pub mod operations;
 pub mod preview;
-pub mod device;
 pub mod records;
 pub mod service;
 pub mod telemetry;

@@ -15,7 +15,7 @@ mod tests;
 ///
 /// # Errors
 /// [`Problem::Invalid`].
-pub fn kind(ask: &Ask, command: &Command) -> Result<(), Problem> {
+pub(super) fn kind(ask: &Ask, command: &Command) -> Result<(), Problem> {
     let asked = command.kind().as_str();
     match ask.kind {
         Some(judged) if judged != asked => Err(Problem::Invalid(vec![format!(
@@ -29,7 +29,7 @@ pub fn kind(ask: &Ask, command: &Command) -> Result<(), Problem> {
 ///
 /// # Errors
 /// [`Problem::Invalid`] when a person starts and does not confirm it.
-pub fn area_clear(ask: &Ask, request: &Request) -> Result<Option<AreaClear>, Problem> {
+pub(super) fn area_clear(ask: &Ask, request: &Request) -> Result<Option<AreaClear>, Problem> {
     if !matches!(
         request.command.kind(),
         CommandKind::StartMow | CommandKind::ResumeMow
@@ -53,7 +53,7 @@ pub fn area_clear(ask: &Ask, request: &Request) -> Result<Option<AreaClear>, Pro
 
 /// Whether a kind may set a mower in motion, or takes off what holds it.
 #[must_use]
-pub const fn moves(kind: CommandKind) -> bool {
+pub(super) const fn moves(kind: CommandKind) -> bool {
     match kind {
         CommandKind::StartMow
         | CommandKind::ResumeMow
@@ -76,7 +76,7 @@ pub const fn moves(kind: CommandKind) -> bool {
 ///
 /// # Errors
 /// [`Problem::PlanChanged`] when the body names another path.
-pub fn bind(ask: &Ask, command: &mut Command) -> Result<(), Problem> {
+pub(super) fn bind(ask: &Ask, command: &mut Command) -> Result<(), Problem> {
     let Some(approved) = &ask.approval else {
         return Ok(());
     };
@@ -97,15 +97,15 @@ pub fn bind(ask: &Ask, command: &mut Command) -> Result<(), Problem> {
 
 /// Where the mower stands now, against what was judged and approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Present {
+pub(super) struct Present {
     /// Which mower.
-    pub mower: Uuid,
+    pub(super) mower: Uuid,
     /// Revision of its place.
-    pub revision: u64,
+    pub(super) revision: u64,
     /// Its last stop.
-    pub stop_epoch: u64,
+    pub(super) stop_epoch: u64,
     /// A stop came after the caller asked.
-    pub stopped_since: bool,
+    pub(super) stopped_since: bool,
 }
 
 /// Compares what was judged, asked and approved with what is. A stop is never
@@ -113,7 +113,7 @@ pub struct Present {
 ///
 /// # Errors
 /// [`Problem::AuthzStale`], [`Problem::StoppedSince`] and [`Problem::PlanChanged`].
-pub fn present(ask: &Ask, kind: CommandKind, present: Present) -> Result<(), Problem> {
+pub(super) fn present(ask: &Ask, kind: CommandKind, present: Present) -> Result<(), Problem> {
     let revision = present.revision;
     if ask.revision.is_some_and(|judged| judged < revision) {
         return Err(Problem::AuthzStale { revision });

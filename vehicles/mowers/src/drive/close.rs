@@ -34,7 +34,7 @@ const RECORDED_WITHIN: Duration = Duration::from_millis(100);
 /// # Errors
 /// [`Problem::NotFound`] for who may neither hold nor see it;
 /// [`Problem::NotStopped`] when nobody confirmed the halt.
-pub async fn close(
+pub(super) async fn close(
     fleet: &Arc<Fleet>,
     ask: &Ask,
     granted: &Granted,
