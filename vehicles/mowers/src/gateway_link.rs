@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -170,19 +171,22 @@ impl GatewayLink {
     /// Tells every gateway that this service lives; each failure.
     pub async fn beat(&self, checks: &Map<String, Value>) -> Vec<LinkError> {
         let body = Bytes::from(json!({ "owner": SERVICE, "checks": checks }).to_string());
-        let beats = self.gateways.iter().map(|gateway| async {
-            let call = self.sign(Method::POST, "/registry/heartbeat", body.clone())?;
-            let answered = self.send(gateway, call, PATIENCE).await?;
-            match answered.status.is_success() {
-                true => Ok(()),
-                false => Err(LinkError::Refused {
-                    status: answered.status.as_u16(),
-                    detail: String::new(),
-                }),
-            }
-        });
-        let results = futures_util::future::join_all(beats).await;
+        let beats = self.gateways.iter();
+        let beats: Vec<_> = beats.map(|gateway| self.beat_to(gateway, &body)).collect();
+        let results = join_all(beats).await;
         results.into_iter().filter_map(Result::err).collect()
+    }
+
+    async fn beat_to(&self, gateway: &str, body: &Bytes) -> Result<(), LinkError> {
+        let call = self.sign(Method::POST, "/registry/heartbeat", body.clone())?;
+        let answered = self.send(gateway, call, PATIENCE).await?;
+        match answered.status.is_success() {
+            true => Ok(()),
+            false => Err(LinkError::Refused {
+                status: answered.status.as_u16(),
+                detail: String::new(),
+            }),
+        }
     }
 
     /// Asks what the caller of `granted` may do; one verdict for each question, in their order.

@@ -65,6 +65,18 @@ impl Body {
         format!("`{}{name}`", self.place)
     }
 
+    /// Answers with every fault; what was not taken is left alone. For messages, whose senders may
+    /// say more one day.
+    ///
+    /// # Errors
+    /// [`Problem::Invalid`].
+    pub fn end_open(self) -> Result<(), Problem> {
+        match self.faults.is_empty() {
+            true => Ok(()),
+            false => Err(Problem::Invalid(self.faults)),
+        }
+    }
+
     /// Notes a fault.
     pub fn fault(&mut self, fault: impl Into<String>) {
         self.faults.push(fault.into());

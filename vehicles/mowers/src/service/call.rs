@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::problem::Problem;
-use super::settings::Settings;
 
 #[cfg(test)]
 mod tests;
@@ -74,27 +73,18 @@ impl Call {
         }
     }
 
-    /// The account that a row of the account is about: the one named in the query, else the
-    /// caller's only one, else, for callers who belong to none, the configured one. The gateway
-    /// has judged the same.
+    /// The account that a row of the account is about. The gateway names the one that it judged,
+    /// also where the caller did not.
     ///
     /// # Errors
-    /// [`Problem::Invalid`] when that does not name one account.
-    pub fn account(&self, settings: &Settings) -> Result<String, Problem> {
-        let refused = |fault: &str| Err(Problem::Invalid(vec![fault.to_owned()]));
-        if let Some(named) = self.query.get("account") {
-            return match is_id(named) {
-                true => Ok(named.to_owned()),
-                false => refused("`account` is no account id"),
-            };
-        }
-        let standing = self.granted.caller().standing.as_ref();
-        match standing.map(|standing| standing.tenants.as_slice()) {
-            Some([only]) => Ok(only.clone()),
-            Some([]) => Ok(settings.account.clone()),
-            // Guessing here would act on an account that nobody judged.
-            Some(_) | None => refused("name the account in the query parameter `account`"),
-        }
+    /// [`Problem::Invalid`] when the query does not name one.
+    pub fn account(&self) -> Result<String, Problem> {
+        let named = self.query.get("account").filter(|named| is_id(named));
+        named.map(str::to_owned).ok_or_else(|| {
+            Problem::Invalid(vec![
+                "the query parameter `account` must name one".to_owned(),
+            ])
+        })
     }
 
     /// A parameter of the query.
