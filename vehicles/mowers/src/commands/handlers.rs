@@ -15,7 +15,7 @@ use super::request::{self, StopWords};
 use super::{issue, reads, stop};
 use crate::contract::{Command, CommandKind};
 use crate::drive;
-use crate::operations::Answer;
+use crate::operations::{Answer, Effect};
 use crate::service::Fleet;
 use crate::service::answer::{detached, respond};
 use crate::service::call::Call;
@@ -179,13 +179,18 @@ async fn stop_site(call: Call, State(fleet): Shared, Path(site): Path<Uuid>) -> 
     stop_many(&call, fleet, Target::Site(site), StopWords::default()).await
 }
 
+/// The gateway names the account that it judged.
 async fn stop_account(call: Call, State(fleet): Shared) -> Response {
-    match call.account(&fleet.settings) {
-        Ok(account) => {
-            stop_many(&call, fleet, Target::Account(account), StopWords::default()).await
-        }
-        Err(problem) => problem.into_response(),
-    }
+    let Ok(account) = call.account() else {
+        let problem = Problem::NotStopped {
+            detail: "no account is named; nothing was sent: use the buttons on the mowers"
+                .to_owned(),
+            effect: Effect::None,
+        };
+        return problem.into_response();
+    };
+    let target = Target::Account(account);
+    stop_many(&call, fleet, target, StopWords::default()).await
 }
 
 async fn stop_many(call: &Call, fleet: Arc<Fleet>, target: Target, words: StopWords) -> Response {

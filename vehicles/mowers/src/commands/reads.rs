@@ -46,7 +46,7 @@ impl Sight {
 /// # Errors
 /// [`Problem::NotFound`] unless the caller may see its mower.
 pub async fn one(fleet: &Arc<Fleet>, call: &Call, id: Uuid) -> Result<Answer, Problem> {
-    let account = call.account(&fleet.settings)?;
+    let account = call.account()?;
     let found = store::find(&fleet.records, id).await?;
     // The question is asked for an unknown id too: no answer is quicker than another.
     let mower = found.as_ref().map_or(id, |it| it.envelope.mower_id);
@@ -69,7 +69,7 @@ struct Page<'a> {
 /// # Errors
 /// [`Problem::Invalid`] with every fault of the query.
 pub async fn list(fleet: &Arc<Fleet>, call: &Call) -> Result<Answer, Problem> {
-    let account = call.account(&fleet.settings)?;
+    let account = call.account()?;
     let page = call.page()?;
     let mut filter = filter(call)?;
     if let Some(after) = page.after {
@@ -99,7 +99,7 @@ pub async fn list(fleet: &Arc<Fleet>, call: &Call) -> Result<Answer, Problem> {
 /// # Errors
 /// [`Problem::NotFound`] when there is none of them.
 pub async fn bulk(fleet: &Arc<Fleet>, call: &Call, id: Uuid) -> Result<Answer, Problem> {
-    let account = call.account(&fleet.settings)?;
+    let account = call.account()?;
     let head = kept::find(&fleet.records, id).await?;
     let mut records = store::of_bulk(&fleet.records, id).await?;
     let mowers: Vec<Uuid> = records.iter().map(|it| it.envelope.mower_id).collect();

@@ -1,40 +1,13 @@
-//! Records for tests.
+//! The whole service in one process, for tests: real records, the real local
+//! bus with a cut in it, and a gateway that judges as the test says.
 
-use jiff::{SignedDuration, Timestamp};
-use uuid::Uuid;
+mod bus;
+mod gateway;
+mod holder;
+mod records;
+mod rig;
 
-use super::record::{Decided, Outcome, Record};
-use crate::contract::{Command, Envelope, Issuer, IssuerKind, Priority};
-
-/// When tests happen.
-pub(crate) fn noon() -> Timestamp {
-    "2026-05-01T10:00:00Z".parse().expect("a time")
-}
-
-/// A command of Anna's to a mower of `acme`, pending.
-pub(crate) fn record(mower: Uuid, command: Command) -> Record {
-    Record {
-        envelope: Envelope {
-            command_id: Uuid::now_v7(),
-            mower_id: mower,
-            account_id: "acme".to_owned(),
-            issued_by: Issuer {
-                kind: IssuerKind::User,
-                id: "https://idp anna".to_owned(),
-                display: "anna".to_owned(),
-                on_behalf_of: None,
-            },
-            issued_at: noon(),
-            expires_at: noon() + SignedDuration::from_secs(30),
-            priority: Priority::of(command.kind()),
-            correlation_id: Uuid::from_u128(77),
-            stop_epoch: 0,
-            command,
-        },
-        bulk_id: None,
-        plan_id: None,
-        area_clear: None,
-        decided: Decided::default(),
-        outcome: Outcome::PENDING,
-    }
-}
+pub(crate) use bus::{Cut, CutBus};
+pub(crate) use holder::Holder;
+pub(crate) use records::{noon, record};
+pub(crate) use rig::{ACCOUNT, Asking, GROUP, Reply, Rig, SITE, mower};
