@@ -6,10 +6,12 @@
 //! a mower's map; headings are degrees, 0 = east, counter-clockwise.
 
 pub mod bus;
+pub mod config;
 pub mod connection;
 pub mod contract;
 pub mod crash;
 pub mod gateway_link;
+pub mod heartbeat;
 pub mod hierarchy;
 pub mod json;
 pub mod operations;

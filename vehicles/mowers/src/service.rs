@@ -15,7 +15,7 @@ use crate::records::Records;
 pub mod answer;
 pub mod body;
 pub mod call;
-mod health;
+pub(crate) mod health;
 pub mod problem;
 pub mod router;
 pub mod server;
