@@ -17,3 +17,4 @@ pub mod json;
 pub mod operations;
 pub mod records;
 pub mod service;
+pub mod sim;
