@@ -10,6 +10,7 @@ pub mod config;
 pub mod connection;
 pub mod contract;
 pub mod crash;
+pub mod device;
 pub mod gateway_link;
 pub mod heartbeat;
 pub mod hierarchy;
