@@ -21,6 +21,18 @@ pub enum CrashPoint {
     ChangeCommitted,
     /// Its event is on the bus, and still noted as unsent.
     EventSent,
+    /// A command was checked; nothing is written.
+    CommandChecked,
+    /// It is committed; nothing is published.
+    CommandCommitted,
+    /// It is published, or not; its operation is not finished.
+    CommandPublished,
+    /// The answer is about to leave.
+    CommandAnswered,
+    /// A stop has raised the epoch; nothing is published.
+    StopRaised,
+    /// A stop is published; it is on no record.
+    StopPublished,
 }
 
 /// Every point, by the name the variable uses.
@@ -30,6 +42,12 @@ pub const CRASH_POINTS: &[(&str, CrashPoint)] = &[
     ("change-fed", CrashPoint::ChangeFed),
     ("change-committed", CrashPoint::ChangeCommitted),
     ("event-sent", CrashPoint::EventSent),
+    ("command-checked", CrashPoint::CommandChecked),
+    ("command-committed", CrashPoint::CommandCommitted),
+    ("command-published", CrashPoint::CommandPublished),
+    ("command-answered", CrashPoint::CommandAnswered),
+    ("stop-raised", CrashPoint::StopRaised),
+    ("stop-published", CrashPoint::StopPublished),
 ];
 
 /// Where this process is to end, if anywhere.

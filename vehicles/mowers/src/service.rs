@@ -6,11 +6,15 @@ use interlock_guard::Clock;
 use jiff::Timestamp;
 
 use crate::bus::Bus;
+use crate::commands::Control;
 use crate::crash::Crash;
+use crate::drive::Drives;
 use crate::gateway_link::GatewayLink;
 use crate::hierarchy::outbox::Outbox;
 use crate::hierarchy::roster::Roster;
+use crate::preview::Previews;
 use crate::records::Records;
+use crate::telemetry::Telemetry;
 
 pub mod answer;
 pub mod body;
@@ -43,6 +47,14 @@ pub struct Fleet {
     pub settings: Settings,
     /// Wakes the publisher of what was committed.
     pub outbox: Outbox,
+    /// Stops, turns and counts of commands.
+    pub control: Control,
+    /// What mowers say of themselves.
+    pub telemetry: Telemetry,
+    /// Path previews under way.
+    pub previews: Previews,
+    /// Who drives by hand.
+    pub drives: Drives,
     /// Where a test ends this process.
     pub crash: Crash,
 }

@@ -59,6 +59,12 @@ impl Body {
         }
     }
 
+    /// A member's name in full.
+    #[must_use]
+    pub fn full(&self, name: &str) -> String {
+        format!("`{}{name}`", self.place)
+    }
+
     /// Answers with every fault; what was not taken is left alone. For messages, whose senders may
     /// say more one day.
     ///

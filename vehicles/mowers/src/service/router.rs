@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::problem::Problem;
 use super::{Fleet, SERVICE, health, settle};
-use crate::hierarchy;
+use crate::{commands, drive, hierarchy, preview, telemetry};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -46,7 +46,15 @@ impl Route {
 }
 
 /// Every area of the service with its routes. A new area adds its line here.
-const AREAS: &[&[Route]] = &[hierarchy::routes::ROUTES, settle::ROUTES, health::ROUTES];
+const AREAS: &[&[Route]] = &[
+    hierarchy::routes::ROUTES,
+    commands::handlers::ROUTES,
+    drive::handlers::ROUTES,
+    preview::handlers::ROUTES,
+    telemetry::handlers::ROUTES,
+    settle::ROUTES,
+    health::ROUTES,
+];
 
 /// The rows that this service serves.
 pub fn rows() -> impl Iterator<Item = &'static Row> {

@@ -16,6 +16,10 @@ pub struct Settings {
     pub command_ttl_max: Duration,
     /// How long the records of commands are kept.
     pub command_retention: Duration,
+    /// How long the records of stops and drive sessions are kept.
+    pub safety_retention: Duration,
+    /// What is forgotten is appended to this file first; `None`: nowhere.
+    pub export: Option<PathBuf>,
     /// Where stops are noted while the records are down.
     pub spool: PathBuf,
 }

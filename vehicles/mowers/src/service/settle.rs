@@ -16,6 +16,7 @@ use super::answer::detached;
 use super::call::Call;
 use super::problem::Problem;
 use super::router::Route;
+use crate::commands;
 use crate::operations::{self, Answer, Effect, Operation, Standing};
 
 pub(super) const ROUTES: &[Route] = &[Route::new(
@@ -45,34 +46,60 @@ struct SettledAnswer {
 async fn settle(_: Call, State(fleet): State<Arc<Fleet>>, Path(id): Path<Uuid>) -> Response {
     detached(async move {
         let operation = operations::settle(&fleet.records, id, fleet.now()).await?;
+        // What was sent is settled by its record: its operation may have been left behind, and a
+        // stop begins none.
+        if !matches!(operation.standing, Standing::Done(..))
+            && let Some(settled) = commands::settle::settled(&fleet, id).await?
+        {
+            return Answer::json(StatusCode::OK, &Settled::from(settled));
+        }
         Answer::json(StatusCode::OK, &Settled::from(operation))
     })
     .await
 }
 
+impl Settled {
+    fn running() -> Self {
+        Self {
+            state: "running",
+            effect: Effect::Maybe,
+            answer: None,
+        }
+    }
+
+    fn done(effect: Effect, answer: Answer) -> Self {
+        Self {
+            state: "done",
+            effect,
+            answer: Some(SettledAnswer {
+                status: answer.status,
+                // Written by this service; 204 has none.
+                body: serde_json::from_str(&answer.body).unwrap_or(Value::Null),
+                location: answer.location,
+            }),
+        }
+    }
+}
+
+impl From<commands::settle::Settled> for Settled {
+    fn from(settled: commands::settle::Settled) -> Self {
+        match settled {
+            commands::settle::Settled::Running => Self::running(),
+            commands::settle::Settled::Done(effect, answer) => Self::done(effect, answer),
+        }
+    }
+}
+
 impl From<Operation> for Settled {
     fn from(operation: Operation) -> Self {
         match operation.standing {
-            Standing::Started => Self {
-                state: "running",
-                effect: Effect::Maybe,
-                answer: None,
-            },
+            Standing::Started => Self::running(),
             Standing::Tombstoned => Self {
                 state: "tombstoned",
                 effect: Effect::None,
                 answer: None,
             },
-            Standing::Done(effect, answer) => Self {
-                state: "done",
-                effect,
-                answer: Some(SettledAnswer {
-                    status: answer.status,
-                    // Written by this service; 204 has none.
-                    body: serde_json::from_str(&answer.body).unwrap_or(Value::Null),
-                    location: answer.location,
-                }),
-            },
+            Standing::Done(effect, answer) => Self::done(effect, answer),
         }
     }
 }
