@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod crash;
 pub mod detached;
+mod durable;
 pub mod edge;
 pub mod effect;
 pub mod gateway;

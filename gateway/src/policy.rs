@@ -1,6 +1,7 @@
 //! The active bundle and its reload: polled, judged aside, swapped whole.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,16 +9,22 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use interlock_policies::{Bundle, Diagnostics, Reload, Reloader};
 use jiff::Timestamp;
 use serde::Serialize;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use crate::clock::Clock;
+use crate::durable;
 use crate::telemetry;
+
+/// The last good bundle, in the state folder.
+const COPY: &str = "bundle.json";
 
 /// The bundle that decides, and what became of the last edit.
 pub struct Policies {
     active: ArcSwap<Active>,
     refused: ArcSwapOption<Refusal>,
     minimal: Bundle,
+    /// Where the last good bundle is kept for the next start.
+    copy: PathBuf,
     reloader: Mutex<Reloader>,
 }
 
@@ -40,18 +47,37 @@ pub struct Refusal {
 }
 
 impl Policies {
-    /// Loads the bundle in `directory`.
+    /// Loads the bundle in `directory`. When it is refused, the copy of the
+    /// last good one in the folder `state` decides instead, as it would have
+    /// after a reload, so that a restart on a bad edit takes no stop away.
     ///
     /// # Errors
-    /// Everything that is wrong with it: without a valid bundle the gateway
-    /// does not start.
-    pub fn open(directory: &Path, now: Timestamp) -> Result<Self, Diagnostics> {
-        let bundle = Bundle::load(directory)?;
+    /// Everything that is wrong with the bundle, when there is no copy that
+    /// passes every check: without a valid bundle the gateway does not start.
+    pub fn open(directory: &Path, state: &Path, now: Timestamp) -> Result<Self, Diagnostics> {
+        let copy = state.join(COPY);
+        let (bundle, refused) = match Bundle::load(directory) {
+            Ok(bundle) => {
+                keep(&copy, &bundle);
+                (bundle, None)
+            }
+            Err(diagnostics) => {
+                let Some(bundle) = kept(&copy) else {
+                    return Err(diagnostics);
+                };
+                let hash = bundle.hash();
+                error!(%diagnostics, policy.hash = hash, alarm = "policy-refused",
+                    "policy bundle refused at the start; the last good one decides");
+                let at = now;
+                (bundle, Some(Arc::new(Refusal { at, diagnostics })))
+            }
+        };
         let reloader = Reloader::new(directory, Some(bundle.hash()));
         Ok(Policies {
             active: ArcSwap::from_pointee(Active { bundle, since: now }),
-            refused: ArcSwapOption::empty(),
+            refused: ArcSwapOption::new(refused),
             minimal: Bundle::minimal()?,
+            copy,
             reloader: Mutex::new(reloader),
         })
     }
@@ -86,6 +112,7 @@ impl Policies {
                 info!(policy.hash = bundle.hash(), "policy bundle taken over");
                 metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "loaded")
                     .increment(1);
+                keep(&self.copy, &bundle);
                 self.active.store(Arc::new(Active { bundle, since: now }));
                 self.refused.store(None);
             }
@@ -101,6 +128,23 @@ impl Policies {
             }
         }
     }
+}
+
+/// Keeps a good bundle for the next start. That it could not be kept changes
+/// nothing for this one.
+fn keep(copy: &Path, bundle: &Bundle) {
+    if let Err(cause) = durable::replace(copy, bundle.archive().as_bytes()) {
+        warn!(%cause, path = %copy.display(), "the policy bundle could not be kept");
+    }
+}
+
+/// The bundle that was kept, if it passes every check of this program.
+fn kept(copy: &Path) -> Option<Bundle> {
+    let text = fs::read_to_string(copy).ok()?;
+    let bundle = Bundle::from_archive(&text);
+    bundle
+        .inspect_err(|diagnostics| warn!(%diagnostics, "the kept policy bundle is refused too"))
+        .ok()
 }
 
 /// Polls for ever.

@@ -95,11 +95,10 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
     for folder in [&config.state, &config.audit] {
         make(folder)?;
     }
-    let policies = Policies::open(&config.policies.path, clock.now()).map_err(|diagnostics| {
-        StartError::Policies {
-            directory: config.policies.path.display().to_string(),
-            diagnostics,
-        }
+    let policies = Policies::open(&config.policies.path, &config.state, clock.now());
+    let policies = policies.map_err(|diagnostics| StartError::Policies {
+        directory: config.policies.path.display().to_string(),
+        diagnostics,
     })?;
     let policies = Arc::new(policies);
     let crash = CrashAt::parse(std::env::var(CRASH_VARIABLE).ok().as_deref())?;

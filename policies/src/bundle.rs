@@ -63,6 +63,7 @@ pub struct Bundle(Arc<Loaded>);
 #[derive(Debug)]
 struct Loaded {
     hash: String,
+    files: Files,
     schema: Schema,
     policies: PolicySet,
     index: Index,
@@ -87,6 +88,25 @@ impl Bundle {
     /// Every fault found, with file and line where there is one.
     pub fn load(directory: &Path) -> Result<Self, Diagnostics> {
         Self::from_files(&Files::read(directory)?)
+    }
+
+    /// Loads what [`Bundle::archive`] gave, with every check.
+    ///
+    /// # Errors
+    /// The text is no archive, or a fault of the bundle in it.
+    pub fn from_archive(text: &str) -> Result<Self, Diagnostics> {
+        let files = serde_json::from_str(text).map_err(|error| {
+            Diagnostics::from(Diagnostic::new(
+                Check::Files,
+                format!("no archive: {error}"),
+            ))
+        })?;
+        Self::from_files(&files)
+    }
+
+    /// All files in one JSON text, for a copy that outlives the directory.
+    pub fn archive(&self) -> String {
+        serde_json::json!(self.0.files).to_string()
     }
 
     /// The built-in bundle that stops fall back on when the loaded one comes
@@ -319,6 +339,7 @@ impl Policies {
         let index = index.map_err(|error| Diagnostic::new(Check::DuplicateId, error))?;
         Ok(Bundle(Arc::new(Loaded {
             hash: files.hash(),
+            files: files.clone(),
             schema: self.schema,
             policies: self.set,
             index,

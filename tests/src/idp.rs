@@ -82,6 +82,11 @@ impl Idp {
         self.lock().issuer.clone()
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Changes how it answers.
     pub fn set(&self, mood: Mood) {
         self.lock().mood = mood;

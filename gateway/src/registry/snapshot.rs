@@ -2,13 +2,14 @@
 //! gone still knows what may be stopped.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Object, Registry};
+use crate::durable::replace;
 
 /// Why a snapshot could not be read or written.
 #[derive(Debug, Error)]
@@ -40,14 +41,7 @@ struct Snapshot {
 pub fn save(registry: &Registry, path: &Path) -> Result<(), SnapshotError> {
     let objects = registry.all();
     let bytes = serde_json::to_vec(&Snapshot { objects }).map_err(|cause| parse(path, cause))?;
-    let beside = path.with_extension("new");
-    let write = || {
-        let mut file = fs::File::create(&beside)?;
-        file.write_all(&bytes)?;
-        file.sync_data()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|cause| io_error(path, cause))
+    replace(path, &bytes).map_err(|cause| io_error(path, cause))
 }
 
 /// Reads `path` into `registry`. A missing file is an empty snapshot. The

@@ -35,7 +35,7 @@ const MAX_FILES: usize = 10_000;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The bytes of a bundle, by path relative to it, with `/` as separator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Files(BTreeMap<String, String>);
 
 impl Files {

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::idp::AUDIENCE;
-use crate::personas::{AGENT_CLIENT, SERVICE_CLIENT};
+use crate::personas::{ACCOUNT, AGENT_CLIENT, SERVICE_CLIENT};
 use crate::repository;
 use crate::vehicles::SWARM;
 
@@ -48,6 +48,8 @@ pub struct GatewayConfig {
     /// `kid:base64url` of each key shared with the drone service; the first
     /// one signs.
     pub keys: Vec<String>,
+    /// The mower service and the keys shared with it, where there is one.
+    pub mowers: Option<(SocketAddr, Vec<String>)>,
     /// The policy bundle.
     pub bundle: PathBuf,
     /// The folder of the audit log and of what is kept for a start without
@@ -75,6 +77,7 @@ impl GatewayConfig {
             storage: Storage::Embedded(state.join("gateway.db")),
             drones,
             keys,
+            mowers: None,
             bundle: repository::root().join("policies/bundle"),
             state,
             log: "trace".to_owned(),
@@ -120,6 +123,12 @@ services = ["{SERVICE_CLIENT}"]
         let audit = state.join("audit");
         let kept = state.join("kept");
         let keys = self.key_file();
+        let mowers = self.mowers.as_ref().map_or(String::new(), |(mowers, _)| {
+            let keys = self.mower_key_file();
+            format!(
+                "[[service]]\nname = \"mowers\"\nurl = \"http://{mowers}\"\nobject = \"{ACCOUNT}\"\nkey_file = {keys:?}"
+            )
+        });
         format!(
             r#"[listen]
 address = "{listen}"
@@ -149,6 +158,8 @@ url = "http://{drones}"
 object = "{SWARM}"
 key_file = {keys:?}
 
+{mowers}
+
 {extra}
 "#
         )
@@ -160,6 +171,9 @@ key_file = {keys:?}
             fs::create_dir_all(self.state.join(folder)).expect("a folder of ours");
         }
         self.write_keys();
+        if let Some((_, keys)) = &self.mowers {
+            fs::write(self.mower_key_file(), keys.join(",")).expect("a folder of ours");
+        }
     }
 
     /// Writes the key file anew.
@@ -168,6 +182,10 @@ key_file = {keys:?}
         let fresh = file.with_extension("new");
         fs::write(&fresh, self.keys.join(",")).expect("a folder of ours");
         fs::rename(&fresh, &file).expect("a folder of ours");
+    }
+
+    fn mower_key_file(&self) -> PathBuf {
+        self.state.join("mowers.keys")
     }
 
     fn key_file(&self) -> PathBuf {

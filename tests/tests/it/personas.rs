@@ -79,10 +79,10 @@ async fn check(mode: &str, plan: Plan) {
 
 #[tokio::test]
 async fn every_row_answers_every_persona_as_written_in_enforced_mode() {
-    check("enforced", Plan::ENFORCED).await;
+    check("enforced", Plan::ENFORCED.with_mowers()).await;
 }
 
 #[tokio::test]
 async fn every_row_answers_every_persona_as_written_in_open_mode() {
-    check("open", Plan::OPEN).await;
+    check("open", Plan::OPEN.with_mowers()).await;
 }

@@ -30,7 +30,7 @@ struct Place {
     token: Option<String>,
 }
 
-fn places(system: &System) -> [Place; 3] {
+fn places(system: &System) -> [Place; 4] {
     [
         Place {
             name: "public",
@@ -48,6 +48,16 @@ fn places(system: &System) -> [Place; 3] {
             name: "drones",
             address: system.drones.address(),
             serves: |row| row.service == "drones" && row.served_by == ServedBy::Service,
+            token: None,
+        },
+        Place {
+            name: "mowers",
+            address: system
+                .mowers
+                .as_ref()
+                .expect("a plan with mowers")
+                .address(),
+            serves: |row| row.service == "mowers" && row.served_by == ServedBy::Service,
             token: None,
         },
     ]
@@ -96,7 +106,7 @@ fn allow(methods: &[Method]) -> String {
 
 #[tokio::test]
 async fn every_other_verb_is_refused_with_what_is_allowed() {
-    let system = System::start(Plan::ENFORCED).await;
+    let system = System::start(Plan::ENFORCED.with_mowers()).await;
     for place in places(&system) {
         let paths = place.paths();
         assert!(paths.len() >= 6, "{}: {} paths", place.name, paths.len());
@@ -134,7 +144,7 @@ async fn every_other_verb_is_refused_with_what_is_allowed() {
 
 #[tokio::test]
 async fn every_other_path_is_missing_with_a_token_or_without() {
-    let system = System::start(Plan::ENFORCED).await;
+    let system = System::start(Plan::ENFORCED.with_mowers()).await;
     for place in places(&system) {
         let paths = place.paths();
         let near = paths.keys().flat_map(|path| {
@@ -181,7 +191,7 @@ async fn every_other_path_is_missing_with_a_token_or_without() {
 /// at, in whatever form its target has.
 #[tokio::test]
 async fn no_listener_is_a_tunnel() {
-    let system = System::start(Plan::ENFORCED).await;
+    let system = System::start(Plan::ENFORCED.with_mowers()).await;
     for place in places(&system) {
         for target in [place.address.to_string(), "/health".to_owned()] {
             let answer = place.ask("CONNECT", &target, None);

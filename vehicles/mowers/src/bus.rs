@@ -5,6 +5,7 @@
 //! still be stored, and a mower may act on it.
 
 pub mod local;
+pub mod nats;
 pub mod pattern;
 pub mod stream;
 pub mod subject;
@@ -18,6 +19,7 @@ use thiserror::Error;
 use crate::contract::Priority;
 
 pub use local::LocalBus;
+pub use nats::NatsBus;
 
 /// Requests and messages that a listener may be behind with; it misses what
 /// comes while so many wait for it.
@@ -51,6 +53,34 @@ pub struct Message {
     pub priority: Priority,
     /// JSON.
     pub payload: Bytes,
+}
+
+impl Message {
+    /// Refuses a message that no bus may take.
+    ///
+    /// # Errors
+    /// [`BusError::Invalid`]: the subject is none, or not of the stream, the id
+    /// is empty, not visible ASCII or too long, or the payload too large.
+    pub fn check(&self) -> Result<(), BusError> {
+        let invalid = |text: String| Err(BusError::Invalid(text));
+        let subject = pattern::subject(&self.subject)?;
+        if !self.stream.covers(&subject) {
+            let name = self.stream.limits().name;
+            return invalid(format!("`{}` is not in the stream {name}", self.subject));
+        }
+        let plain = self.id.bytes().all(|byte| byte.is_ascii_graphic());
+        if self.id.is_empty() || self.id.len() > 255 || !plain {
+            return invalid(format!("`{}` is not a message id", self.id));
+        }
+        let length = self.payload.len();
+        if length > stream::MAX_MESSAGE {
+            let most = stream::MAX_MESSAGE;
+            return invalid(format!(
+                "the message has {length} bytes, {most} are allowed"
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// What became of a publish.
@@ -164,7 +194,8 @@ pub struct Delivery {
 /// What a consumer says of a delivery.
 #[async_trait]
 pub trait Receipt: Send {
-    /// Done with it.
+    /// Done with it. Should the bus be killed right after, it may come again
+    /// all the same.
     async fn ack(self: Box<Self>) -> Result<(), BusError>;
     /// Again, after so long.
     async fn retry(self: Box<Self>, after: Duration) -> Result<(), BusError>;

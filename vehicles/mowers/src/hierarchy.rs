@@ -26,3 +26,6 @@ pub mod rows;
 mod sites;
 mod snapshot;
 mod writes;
+
+#[cfg(test)]
+pub(crate) mod tests;

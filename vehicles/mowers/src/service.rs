@@ -19,7 +19,7 @@ use crate::telemetry::Telemetry;
 pub mod answer;
 pub mod body;
 pub mod call;
-mod health;
+pub(crate) mod health;
 pub mod problem;
 pub mod router;
 pub mod server;

@@ -1,7 +1,7 @@
 //! The last good key set on disk.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::authn::vet::SetError;
+use crate::durable::replace;
 use crate::identity::hex;
 
 /// Why a saved set was not written or not read.
@@ -77,18 +78,6 @@ pub(super) fn write(
         path: path.display().to_string(),
         error,
     })
-}
-
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let beside = path.with_extension("new");
-    let mut file = File::create(&beside)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)?;
-    // The rename itself is durable only with its directory.
-    File::open(directory)?.sync_all()
 }
 
 /// Reads the saved set, `None` when there is none.

@@ -1,5 +1,7 @@
 //! What a call needs before it can be made: a plan, its code, a mission.
 
+pub(crate) mod fleet;
+
 use interlock_surface::{Class, Row};
 use interlock_tests::http::Call;
 use interlock_tests::personas::Persona;
@@ -65,6 +67,7 @@ pub(crate) async fn set(system: &System, row: &'static Row) -> Ask {
                 Some(json!({ "approvalCode": code })),
             )
         }
+        _ if row.service == "mowers" => fleet::set(system, row).await,
         other => panic!("say here what a call of `{other}` needs"),
     }
 }
@@ -141,6 +144,6 @@ fn reported(state: &Value) -> Timestamp {
     shown - SignedDuration::from_secs_f64(age)
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }

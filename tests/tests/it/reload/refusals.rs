@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use interlock_tests::gateway::{Gateway, GatewayConfig, Storage};
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
 use serde_json::Value;
@@ -161,6 +162,40 @@ async fn a_broken_edit_never_replaces_and_says_where_it_is_wrong() {
         assert_eq!(edited.hash().await, hash, "{}", bad.what);
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The copy of the last good bundle decides: a supervisor that restarts the
+/// gateway on a bad edit takes no stop away. Without a copy it does not start.
+#[tokio::test]
+async fn a_restart_on_a_broken_edit_goes_on_with_the_last_good_bundle() {
+    let mut edited = Edited::start(Some(100)).await;
+    let hash = edited.hash().await;
+    let [bad, ..] = BAD;
+    (bad.edit)(&edited);
+    edited.system.gateway_mut().process.kill();
+    edited.system.gateway_mut().restart();
+    let refused = edited.policy().await["refused"].take();
+    assert_eq!(differs(&bad, &refused), None);
+    let land = edited
+        .system
+        .call(Persona::Viewer, "POST", "/api/swarm/land");
+    land.send().await.expect(202);
+    poll::until_async("the gateway decides on", async || {
+        let ready = edited.system.gateway().ops().get("/readyz").send().await;
+        (ready.status == 200 && ready.json()["policy"]["hash"] == hash).then_some(())
+    })
+    .await;
+
+    let config = edited.system.gateway().config.clone();
+    let folder = tempfile::tempdir().unwrap();
+    let nothing_kept = GatewayConfig {
+        state: folder.path().join("state"),
+        storage: Storage::Embedded(folder.path().join("gateway.db")),
+        ..config
+    };
+    let (status, said) = Gateway::refused("refused", nothing_kept, folder.path());
+    assert_eq!(status.code(), Some(64), "{said}");
+    assert!(said.contains("guards/90-bad.cedar:3"), "{said}");
 }
 
 /// What the diagnostics say, where it is not what was to be said.

@@ -1,6 +1,6 @@
 //! The ways in which a call is refused.
 
-use interlock_surface::{BodyRule, Class, Row};
+use interlock_surface::{BodyRule, Class, ResourceFrom, Row};
 use interlock_tests::personas::Persona;
 use interlock_tests::system::System;
 use interlock_tests::wire::{Raw, Wire};
@@ -53,6 +53,8 @@ impl Refusal {
             {
                 None
             }
+            // Everybody may ask of their own account, and the service omits.
+            Refusal::Hidden if row.resource_from == ResourceFrom::Account => None,
             // A stop that takes no body looks at none.
             Refusal::MalformedBody | Refusal::UnknownField
                 if stop && row.body == BodyRule::None =>
@@ -94,7 +96,7 @@ impl Refusal {
             _ => address.to_string(),
         };
         let method = match self {
-            Refusal::WrongVerb => "PUT",
+            Refusal::WrongVerb => "PROPFIND",
             _ => ask.row.method.as_str(),
         };
         let key = match self {

@@ -85,14 +85,7 @@ impl LocalBus {
     }
 
     fn store(&self, message: &Message) -> Result<Published, BusError> {
-        let subject = pattern::subject(&message.subject)?;
-        if !message.stream.covers(&subject) {
-            return Err(BusError::Invalid(format!(
-                "`{}` is not a subject of the stream {}",
-                message.subject,
-                message.stream.limits().name
-            )));
-        }
+        message.check()?;
         let topic = self.topic(message.stream)?;
         let published = topic.lock().publish(message, Instant::now());
         topic.changed.notify_waiters();

@@ -2,7 +2,8 @@
 
 mod local;
 mod pattern;
-mod suite;
+pub(crate) mod server;
+pub(crate) mod suite;
 
 /// Runs the whole suite on the bus that an expression makes.
 macro_rules! conforms {
@@ -43,4 +44,4 @@ macro_rules! conforms {
         )+
     };
 }
-use conforms;
+pub(crate) use conforms;

@@ -6,8 +6,6 @@ use std::time::Duration;
 /// The settings of one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The account of callers who belong to none and name none: the open mode's.
-    pub account: String,
     /// Quotas of one account.
     pub limits: Limits,
     /// How long each layer of a preview waits.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::super::stream::{Discard, Limits, MAX_MESSAGE};
+use super::super::stream::{Discard, Limits};
 use super::super::{BusError, Consumer, Message, Published};
 use super::cursor::Cursor;
 
@@ -68,12 +68,6 @@ impl Log {
         self.expire(now);
         if self.ids.contains(&message.id) {
             return Published::Stored { duplicate: true };
-        }
-        if message.payload.len() > MAX_MESSAGE {
-            return Published::Refused(format!(
-                "the message has {} bytes, {MAX_MESSAGE} are allowed",
-                message.payload.len()
-            ));
         }
         let weight = weight(message);
         while let Some(full) = self.full(message, weight) {

@@ -20,25 +20,25 @@ const SILENCE: Duration = Duration::from_millis(300);
 
 const STORED: Published = Published::Stored { duplicate: false };
 
-pub(super) fn command(mower: Uuid, text: &str) -> Message {
+pub(crate) fn command(mower: Uuid, text: &str) -> Message {
     message(Stream::Command, subject::command(mower), text)
 }
 
-pub(super) fn stop(mower: Uuid, text: &str) -> Message {
+pub(crate) fn stop(mower: Uuid, text: &str) -> Message {
     Message {
         priority: Priority::Emergency,
         ..message(Stream::Stop, subject::stop(mower), text)
     }
 }
 
-pub(super) fn result(mower: Uuid, text: &str) -> Message {
+pub(crate) fn result(mower: Uuid, text: &str) -> Message {
     message(Stream::Result, subject::result(mower), text)
 }
 
 fn message(stream: Stream, subject: String, text: &str) -> Message {
     Message {
         stream,
-        id: format!("{subject}:{text}"),
+        id: format!("{subject}:{}", text.replace(' ', "-")),
         subject,
         priority: Priority::Normal,
         payload: Bytes::from(text.to_owned()),
@@ -46,7 +46,7 @@ fn message(stream: Stream, subject: String, text: &str) -> Message {
 }
 
 /// A consumer of one mower's commands that waits long for a word.
-pub(super) fn commands(mower: Uuid) -> Consumer {
+pub(crate) fn commands(mower: Uuid) -> Consumer {
     Consumer {
         stream: Stream::Command,
         durable: Some(format!("of-{mower}")),
@@ -57,24 +57,24 @@ pub(super) fn commands(mower: Uuid) -> Consumer {
     }
 }
 
-pub(super) async fn publish(bus: &dyn Bus, message: &Message) {
+pub(crate) async fn publish(bus: &dyn Bus, message: &Message) {
     assert_eq!(bus.publish(message, SOON).await, STORED, "{message:?}");
 }
 
-pub(super) async fn next(reader: &mut Box<dyn Consume>) -> Delivery {
+pub(crate) async fn next(reader: &mut Box<dyn Consume>) -> Delivery {
     let next = timeout(SOON, reader.next()).await;
     next.expect("something comes").expect("the bus is there")
 }
 
 /// Takes the next message, which must be `text`, and gives the delivery.
-pub(super) async fn expect(reader: &mut Box<dyn Consume>, text: &str, attempt: u64) -> Delivery {
+pub(crate) async fn expect(reader: &mut Box<dyn Consume>, text: &str, attempt: u64) -> Delivery {
     let delivery = next(reader).await;
     let said = String::from_utf8(delivery.payload.to_vec()).expect("text");
     assert_eq!((said.as_str(), delivery.attempt), (text, attempt));
     delivery
 }
 
-pub(super) async fn acknowledge(reader: &mut Box<dyn Consume>, text: &str) {
+pub(crate) async fn acknowledge(reader: &mut Box<dyn Consume>, text: &str) {
     let delivery = expect(reader, text, 1).await;
     delivery.receipt.ack().await.expect("acknowledged");
 }
@@ -89,7 +89,7 @@ async fn open(bus: &dyn Bus, consumer: &Consumer) -> Box<dyn Consume> {
     bus.consume(consumer).await.expect("a consumer")
 }
 
-pub(super) async fn stores_an_id_once(bus: &dyn Bus) {
+pub(crate) async fn stores_an_id_once(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     publish(bus, &command(mower, "one")).await;
     let again = bus.publish(&command(mower, "one"), SOON).await;
@@ -101,7 +101,7 @@ pub(super) async fn stores_an_id_once(bus: &dyn Bus) {
     acknowledge(&mut reader, "two").await;
 }
 
-pub(super) async fn says_what_it_certainly_did_not_store(bus: &dyn Bus) {
+pub(crate) async fn says_what_it_certainly_did_not_store(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let good = command(mower, "good");
     let elsewhere = Message {
@@ -124,7 +124,7 @@ pub(super) async fn says_what_it_certainly_did_not_store(bus: &dyn Bus) {
     publish(bus, &good).await;
 }
 
-pub(super) async fn refuses_the_next_command_of_a_full_mower(bus: &dyn Bus) {
+pub(crate) async fn refuses_the_next_command_of_a_full_mower(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     for number in 0..Stream::Command.limits().per_subject {
         publish(bus, &command(mower, &number.to_string())).await;
@@ -135,7 +135,7 @@ pub(super) async fn refuses_the_next_command_of_a_full_mower(bus: &dyn Bus) {
     publish(bus, &command(Uuid::now_v7(), "one")).await;
 }
 
-pub(super) async fn drops_the_oldest_stop_for_a_new_one(bus: &dyn Bus) {
+pub(crate) async fn drops_the_oldest_stop_for_a_new_one(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     for number in 0..=Stream::Stop.limits().per_subject {
         publish(bus, &stop(mower, &number.to_string())).await;
@@ -150,7 +150,7 @@ pub(super) async fn drops_the_oldest_stop_for_a_new_one(bus: &dyn Bus) {
     acknowledge(&mut reader, "2").await;
 }
 
-pub(super) async fn delivers_in_order_what_was_published(bus: &dyn Bus) {
+pub(crate) async fn delivers_in_order_what_was_published(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let first = stop(mower, "first");
     publish(bus, &first).await;
@@ -170,7 +170,7 @@ pub(super) async fn delivers_in_order_what_was_published(bus: &dyn Bus) {
     acknowledge(&mut reader, "second").await;
 }
 
-pub(super) async fn delivers_again_what_was_dropped(bus: &dyn Bus) {
+pub(crate) async fn delivers_again_what_was_dropped(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let brief = Consumer {
         ack_wait: SILENCE,
@@ -185,7 +185,7 @@ pub(super) async fn delivers_again_what_was_dropped(bus: &dyn Bus) {
     silent(&mut reader).await;
 }
 
-pub(super) async fn does_not_deliver_again_what_was_acknowledged(bus: &dyn Bus) {
+pub(crate) async fn does_not_deliver_again_what_was_acknowledged(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let brief = Consumer {
         ack_wait: SILENCE / 3,
@@ -199,7 +199,7 @@ pub(super) async fn does_not_deliver_again_what_was_acknowledged(bus: &dyn Bus) 
     silent(&mut reader).await;
 }
 
-pub(super) async fn delivers_again_when_told_to(bus: &dyn Bus) {
+pub(crate) async fn delivers_again_when_told_to(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let mut reader = open(bus, &commands(mower)).await;
     publish(bus, &command(mower, "one")).await;
@@ -209,7 +209,7 @@ pub(super) async fn delivers_again_when_told_to(bus: &dyn Bus) {
     second.receipt.ack().await.expect("acknowledged");
 }
 
-pub(super) async fn gives_up_after_the_last_delivery(bus: &dyn Bus) {
+pub(crate) async fn gives_up_after_the_last_delivery(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let twice = Consumer {
         ack_wait: SILENCE / 3,
@@ -225,7 +225,7 @@ pub(super) async fn gives_up_after_the_last_delivery(bus: &dyn Bus) {
     acknowledge(&mut reader, "two").await;
 }
 
-pub(super) async fn never_delivers_again_what_was_rejected(bus: &dyn Bus) {
+pub(crate) async fn never_delivers_again_what_was_rejected(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let brief = Consumer {
         ack_wait: SILENCE / 3,
@@ -238,7 +238,7 @@ pub(super) async fn never_delivers_again_what_was_rejected(bus: &dyn Bus) {
     silent(&mut reader).await;
 }
 
-pub(super) async fn holds_back_while_too_much_is_out(bus: &dyn Bus) {
+pub(crate) async fn holds_back_while_too_much_is_out(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let narrow = Consumer {
         max_ack_pending: 1,
@@ -253,7 +253,7 @@ pub(super) async fn holds_back_while_too_much_is_out(bus: &dyn Bus) {
     acknowledge(&mut reader, "two").await;
 }
 
-pub(super) async fn shares_a_durable_between_its_readers(bus: &dyn Bus) {
+pub(crate) async fn shares_a_durable_between_its_readers(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let mut one = open(bus, &commands(mower)).await;
     let mut two = open(bus, &commands(mower)).await;
@@ -277,7 +277,7 @@ pub(super) async fn shares_a_durable_between_its_readers(bus: &dyn Bus) {
     assert_eq!(seen.len(), 20, "each of them once");
 }
 
-pub(super) async fn goes_on_where_the_durable_was(bus: &dyn Bus) {
+pub(crate) async fn goes_on_where_the_durable_was(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     publish(bus, &command(mower, "one")).await;
     publish(bus, &command(mower, "two")).await;
@@ -288,7 +288,7 @@ pub(super) async fn goes_on_where_the_durable_was(bus: &dyn Bus) {
     acknowledge(&mut reader, "two").await;
 }
 
-pub(super) async fn keeps_to_the_subjects_of_a_consumer(bus: &dyn Bus) {
+pub(crate) async fn keeps_to_the_subjects_of_a_consumer(bus: &dyn Bus) {
     let [one, two, other] = std::array::from_fn(|_| Uuid::now_v7());
     publish(bus, &command(other, "not held")).await;
     publish(bus, &command(one, "first")).await;
@@ -302,7 +302,7 @@ pub(super) async fn keeps_to_the_subjects_of_a_consumer(bus: &dyn Bus) {
     acknowledge(&mut reader, "second").await;
 }
 
-pub(super) async fn takes_over_new_subjects(bus: &dyn Bus) {
+pub(crate) async fn takes_over_new_subjects(bus: &dyn Bus) {
     let [one, two] = std::array::from_fn(|_| Uuid::now_v7());
     let mut reader = open(bus, &commands(one)).await;
     publish(bus, &command(one, "first")).await;
@@ -318,7 +318,7 @@ pub(super) async fn takes_over_new_subjects(bus: &dyn Bus) {
     acknowledge(&mut reader, "second").await;
 }
 
-pub(super) async fn gives_a_nameless_reader_only_what_is_new(bus: &dyn Bus) {
+pub(crate) async fn gives_a_nameless_reader_only_what_is_new(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     publish(bus, &result(mower, "old")).await;
     let nameless = Consumer {
@@ -334,7 +334,7 @@ pub(super) async fn gives_a_nameless_reader_only_what_is_new(bus: &dyn Bus) {
     acknowledge(&mut two, "new").await;
 }
 
-pub(super) async fn refuses_a_consumer_that_cannot_be(bus: &dyn Bus) {
+pub(crate) async fn refuses_a_consumer_that_cannot_be(bus: &dyn Bus) {
     let good = commands(Uuid::now_v7());
     let named = |name: &str| Consumer {
         durable: Some(name.to_owned()),
@@ -359,7 +359,7 @@ pub(super) async fn refuses_a_consumer_that_cannot_be(bus: &dyn Bus) {
     open(bus, &good).await;
 }
 
-pub(super) async fn brings_the_answer_of_the_one_who_answers(bus: &dyn Bus) {
+pub(crate) async fn brings_the_answer_of_the_one_who_answers(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let mut silent = listen(bus, subject::PREVIEWS).await;
     let mut holder = listen(bus, subject::PREVIEWS).await;
@@ -377,7 +377,7 @@ pub(super) async fn brings_the_answer_of_the_one_who_answers(bus: &dyn Bus) {
     assert_eq!(answer.expect("an answer"), "this way");
 }
 
-pub(super) async fn says_when_nobody_listens(bus: &dyn Bus) {
+pub(crate) async fn says_when_nobody_listens(bus: &dyn Bus) {
     let said = bus
         .request(subject::MOWERS_LIST, Bytes::new(), SOON)
         .await
@@ -388,7 +388,7 @@ pub(super) async fn says_when_nobody_listens(bus: &dyn Bus) {
     );
 }
 
-pub(super) async fn says_when_nobody_answers(bus: &dyn Bus) {
+pub(crate) async fn says_when_nobody_answers(bus: &dyn Bus) {
     let _listener = listen(bus, subject::MOWERS_LIST).await;
     let said = bus
         .request(subject::MOWERS_LIST, Bytes::new(), SILENCE)
@@ -397,7 +397,7 @@ pub(super) async fn says_when_nobody_answers(bus: &dyn Bus) {
     assert_eq!(said, BusError::TimedOut(subject::MOWERS_LIST.to_owned()));
 }
 
-pub(super) async fn keeps_requests_off_the_streams(bus: &dyn Bus) {
+pub(crate) async fn keeps_requests_off_the_streams(bus: &dyn Bus) {
     for covered in ["mower.registered", "command.mower.x", "telemetry.mower.x"] {
         let asked = bus.request(covered, Bytes::new(), SOON).await.map(|_| ());
         let sent = bus.send(covered, Bytes::new()).await;
@@ -411,7 +411,7 @@ pub(super) async fn keeps_requests_off_the_streams(bus: &dyn Bus) {
     }
 }
 
-pub(super) async fn tells_every_listener(bus: &dyn Bus) {
+pub(crate) async fn tells_every_listener(bus: &dyn Bus) {
     let mower = Uuid::now_v7();
     let mut all = listen(bus, subject::DRIVES).await;
     let mut one = listen(bus, &subject::drive(mower)).await;
@@ -429,7 +429,7 @@ pub(super) async fn tells_every_listener(bus: &dyn Bus) {
     assert!(timeout(SILENCE, other.next()).await.is_err());
 }
 
-pub(super) async fn brings_a_whole_path(bus: &dyn Bus) {
+pub(crate) async fn brings_a_whole_path(bus: &dyn Bus) {
     let mut holder = listen(bus, subject::PREVIEWS).await;
     let path = Bytes::from(vec![b'p'; 4 * 1024 * 1024]);
     let answering = async {
