@@ -55,7 +55,8 @@ pub struct Options {
     pub height_m: f64,
     /// Of everything random.
     pub seed: u64,
-    /// Simulated seconds per second, 1 to 100.
+    /// Simulated seconds per second, 1 to 100. The dead man's time of a driver is
+    /// simulated time: drive by hand at 1.
     pub speed: f64,
     /// Charge at the beginning, 0 to 100.
     pub battery_percent: f64,
