@@ -86,30 +86,51 @@ impl Foundation {
     fn bus(&self) -> String {
         match self {
             Foundation::Inside(_) => "kind = \"local\"".to_owned(),
-            Foundation::Shared { bus, .. } => nats(*bus),
+            Foundation::Shared { bus, .. } => {
+                format!("kind = \"nats\"\nurl = \"nats://{bus}\"")
+            }
         }
     }
 }
 
-fn nats(server: SocketAddr) -> String {
-    format!("kind = \"nats\"\nurl = \"nats://{server}\"")
+/// One process of `interlock-mowers`: a replica of the service, or a shard.
+pub(crate) struct Mowers<'a> {
+    pub(crate) listen: SocketAddr,
+    pub(crate) ops: &'a [SocketAddr],
+    pub(crate) key: &'a str,
+    pub(crate) foundation: &'a Foundation,
+    /// Tells the replicas of the service apart.
+    pub(crate) replica: &'a str,
+    /// Tells the device gateways apart.
+    pub(crate) shard: &'a str,
+    /// What a device gateway must not forget.
+    pub(crate) state: PathBuf,
+    /// Stops that the records could not take.
+    pub(crate) spool: PathBuf,
 }
 
-/// The mower service behind the gateways.
-pub(crate) fn mowers(
-    listen: SocketAddr,
-    ops: &[SocketAddr],
-    key: &str,
-    foundation: &Foundation,
-    spool: &Path,
-) -> String {
-    let ops: Vec<String> = ops.iter().map(|ops| format!("http://{ops}")).collect();
-    let (records, bus) = (foundation.records(), foundation.bus());
-    format!(
-        r#"listen = "{listen}"
+impl Mowers<'_> {
+    pub(crate) fn text(&self) -> String {
+        let Mowers {
+            listen,
+            ops,
+            key,
+            foundation,
+            replica,
+            shard,
+            state,
+            spool,
+        } = self;
+        let ops: Vec<String> = ops.iter().map(|ops| format!("http://{ops}")).collect();
+        let (records, bus) = (foundation.records(), foundation.bus());
+        format!(
+            r#"listen = "{listen}"
 account = "{ACCOUNT}"
 gateway_ops = {ops:?}
 keys = ["{key}"]
+replica = "{replica}"
+shard = "{shard}"
+state = {state:?}
 spool = {spool:?}
 
 [records]
@@ -118,20 +139,8 @@ spool = {spool:?}
 [bus]
 {bus}
 "#
-    )
-}
-
-/// One device gateway, which holds some of the mowers.
-pub(crate) fn shard(name: &str, state: &Path, bus: SocketAddr) -> String {
-    let bus = nats(bus);
-    format!(
-        r#"shard = "{name}"
-state = {state:?}
-
-[bus]
-{bus}
-"#
-    )
+        )
+    }
 }
 
 /// A gateway in open mode: no identity provider, loopback only.

@@ -60,6 +60,11 @@ impl Process {
         })
     }
 
+    /// What its log is called.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Waits until `probe` finds what it looks for in the log so far.
     pub(crate) async fn ready<T>(
         &mut self,

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::up::config::{self, Foundation, Gateway, Ports, Store};
+use crate::up::config::{self, Foundation, Gateway, Mowers, Ports, Store};
 use crate::up::demo;
 use crate::up::http::call;
 use crate::up::process::Process;
@@ -26,25 +26,29 @@ pub(crate) enum Layout {
     Distributed,
 }
 
-/// The two of each kind in a distributed system.
-struct Pair {
+/// A gateway, the mower service behind it, and a device gateway: what a
+/// distributed system has twice.
+struct Set {
     gateway: &'static str,
     mowers: &'static str,
-    process: &'static str,
+    device: &'static str,
+    replica: &'static str,
     shard: &'static str,
 }
 
-const FIRST: Pair = Pair {
+const FIRST: Set = Set {
     gateway: "gateway",
     mowers: "mowers",
-    process: "shard-a",
+    device: "shard-a",
+    replica: "one",
     shard: "a",
 };
 
-const SECOND: Pair = Pair {
+const SECOND: Set = Set {
     gateway: "gateway-2",
     mowers: "mowers-2",
-    process: "shard-b",
+    device: "shard-b",
+    replica: "two",
     shard: "b",
 };
 
@@ -85,7 +89,7 @@ impl<'a> System<'a> {
             Layout::Redis | Layout::Distributed => Store::Redis(self.start_redis().await?),
         };
         if layout == Layout::Distributed {
-            self.start_pairs(drones, &store).await?;
+            self.start_twice(drones, &store).await?;
         } else {
             let foundation = Foundation::Inside(self.state.file("mowers.db"));
             let ops = [self.ports.ops];
@@ -93,7 +97,11 @@ impl<'a> System<'a> {
             let ports = self.ports;
             self.start_gateway(&FIRST, ports, [drones, mowers], &store)
                 .await?;
-            self.create_account(mowers).await?;
+        }
+        self.create_account().await?;
+        self.serving(self.ports).await?;
+        if layout == Layout::Distributed {
+            self.serving(self.second).await?;
         }
         let demo = demo::seed(self.ports.gateway).await?;
         self.state.write("demo.json", &format!("{demo:#}\n"))
@@ -101,7 +109,7 @@ impl<'a> System<'a> {
 
     /// A gateway forwards to one address of each service, so each has a mower
     /// service of its own; the two share their records and the bus.
-    async fn start_pairs(&mut self, drones: SocketAddr, store: &Store) -> Outcome {
+    async fn start_twice(&mut self, drones: SocketAddr, store: &Store) -> Outcome {
         let bus = self.start_nats().await?;
         let records = self.start_postgres().await?;
         let foundation = Foundation::Shared { records, bus };
@@ -109,14 +117,15 @@ impl<'a> System<'a> {
         // The first lays out the records before the second looks at them.
         let first = self.start_mowers(&FIRST, &all, &foundation).await?;
         let second = self.start_mowers(&SECOND, &all, &foundation).await?;
-        for pair in [&FIRST, &SECOND] {
-            self.start_shard(pair, bus).await?;
+        for set in [&FIRST, &SECOND] {
+            self.start_device(set, &all, &foundation).await?;
         }
-        for (pair, ports, mowers) in [(&FIRST, self.ports, first), (&SECOND, self.second, second)] {
-            self.start_gateway(pair, ports, [drones, mowers], store)
+        let (one, two) = (self.ports, self.second);
+        for (set, ports, mowers) in [(&FIRST, one, first), (&SECOND, two, second)] {
+            self.start_gateway(set, ports, [drones, mowers], store)
                 .await?;
         }
-        self.create_account(first).await
+        Ok(())
     }
 
     /// Returns when any process has ended, which none should.
@@ -167,47 +176,70 @@ impl<'a> System<'a> {
 
     async fn start_mowers(
         &mut self,
-        pair: &Pair,
+        set: &Set,
         ops: &[SocketAddr],
         foundation: &Foundation,
     ) -> Result<SocketAddr, Failure> {
         // A port of its own, not zero: `account create` reads it from the file.
         let address = free_port().await?;
-        let key = self.state.key("mowers")?;
-        let spool = self.state.file(&format!("{}.spool", pair.mowers));
-        let text = config::mowers(address, ops, &key, foundation, &spool);
-        let name = format!("{}.toml", pair.mowers);
-        let file = self.state.write(&name, &text)?;
+        let file = self.configure(set, set.mowers, address, ops, foundation)?;
         let mut command = self.program("interlock-mowers");
         command.args(["serve", "--config"]).arg(file);
-        self.spawn(pair.mowers, command)?
+        self.spawn(set.mowers, command)?
             .ready("no `listening on`", async |log| listening(log))
             .await
     }
 
-    async fn start_shard(&mut self, pair: &Pair, bus: SocketAddr) -> Outcome {
-        let state = self.state.folder(pair.process)?;
-        let text = config::shard(pair.shard, &state, bus);
-        let file = self.state.write(&format!("{}.toml", pair.process), &text)?;
+    async fn start_device(
+        &mut self,
+        set: &Set,
+        ops: &[SocketAddr],
+        foundation: &Foundation,
+    ) -> Outcome {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let file = self.configure(set, set.device, nowhere, ops, foundation)?;
         let mut command = self.program("interlock-mowers");
         command.args(["device-gateway", "--config"]).arg(file);
-        let line = format!("serving shard {}\n", pair.shard);
-        self.spawn(pair.process, command)?
+        let line = format!("serving shard {}\n", set.shard);
+        self.spawn(set.device, command)?
             .ready("no `serving shard`", async |log| {
                 log.contains(&line).then_some(())
             })
             .await
     }
 
+    /// Writes the configuration of one process of `interlock-mowers`.
+    fn configure(
+        &self,
+        set: &Set,
+        process: &str,
+        listen: SocketAddr,
+        ops: &[SocketAddr],
+        foundation: &Foundation,
+    ) -> Result<PathBuf, Failure> {
+        let text = Mowers {
+            listen,
+            ops,
+            key: &self.state.key("mowers")?,
+            foundation,
+            replica: set.replica,
+            shard: set.shard,
+            state: self.state.folder(set.device)?,
+            spool: self.state.file(&format!("{process}.spool")),
+        }
+        .text();
+        self.state.write(&format!("{process}.toml"), &text)
+    }
+
     async fn start_gateway(
         &mut self,
-        pair: &Pair,
+        set: &Set,
         ports: Ports,
         [drones, mowers]: [SocketAddr; 2],
         store: &Store,
     ) -> Outcome {
         let folder = |what: &str| {
-            let suffix = pair.gateway.strip_prefix("gateway").unwrap_or_default();
+            let suffix = set.gateway.strip_prefix("gateway").unwrap_or_default();
             self.state.folder(&format!("{what}{suffix}"))
         };
         let text = Gateway {
@@ -222,25 +254,41 @@ impl<'a> System<'a> {
             mower_keys: self.state.file("mowers.key"),
         }
         .text();
-        let file = self.state.write(&format!("{}.toml", pair.gateway), &text)?;
-        let gateway = ports.gateway;
+        let file = self.state.write(&format!("{}.toml", set.gateway), &text)?;
         let mut command = self.program("interlock");
         command.args(["serve", "--config"]).arg(file);
-        self.spawn(pair.gateway, command)?
+        self.spawn(set.gateway, command)?
+            .ready("no `listening on`", async |log| listening(log))
+            .await
+            .map(drop)
+    }
+
+    /// Waits until a gateway says that it can serve: it has heard of every
+    /// service behind it.
+    async fn serving(&mut self, ports: Ports) -> Outcome {
+        let name = if ports.gateway == self.ports.gateway {
+            FIRST.gateway
+        } else {
+            SECOND.gateway
+        };
+        let running = self.running.iter_mut().find(|it| it.name() == name);
+        let Some(gateway) = running else {
+            return Ok(());
+        };
+        gateway
             .ready("`GET /health` does not answer 200", async |_| {
-                let answer = call(gateway, "GET", "/health", None).await;
+                let answer = call(ports.gateway, "GET", "/health", None).await;
                 answer.is_ok_and(|it| it.status == 200).then_some(())
             })
             .await
     }
 
     /// Makes the account of the demo, as an operator would.
-    async fn create_account(&mut self, mowers: SocketAddr) -> Outcome {
+    async fn create_account(&mut self) -> Outcome {
         let mut command = self.program("interlock-mowers");
         command
             .args(["account", "create", "--config"])
             .arg(self.state.file("mowers.toml"))
-            .args(["--service", &format!("http://{mowers}")])
             .args(["--id", demo::ACCOUNT, "--name", "Acme Gardens"])
             .args(["--feature", "control", "--time-zone", "Europe/Berlin"]);
         self.finish("account", command).await

@@ -1,7 +1,6 @@
 use std::net::SocketAddr;
-use std::path::Path;
 
-use super::{Foundation, Ports, mowers, shard};
+use super::{Foundation, Mowers, Ports};
 
 fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
@@ -28,24 +27,34 @@ fn a_port_that_is_taken_is_named() {
     assert!(text.contains(&ports.gateway.to_string()), "{text}");
 }
 
+fn mowers(ops: &[SocketAddr], foundation: &Foundation) -> String {
+    Mowers {
+        listen: at("127.0.0.1:1"),
+        ops,
+        key: "k:s",
+        foundation,
+        replica: "one",
+        shard: "a",
+        state: "/state/shard-a".into(),
+        spool: "/state/spool".into(),
+    }
+    .text()
+}
+
 #[test]
 fn a_replica_is_told_of_every_gateway_and_of_what_is_shared() {
     let foundation = Foundation::Shared {
         records: "postgres://interlock@127.0.0.1:5/postgres".to_owned(),
         bus: at("127.0.0.1:4"),
     };
-    let text = mowers(
-        at("127.0.0.1:1"),
-        &[at("127.0.0.1:2"), at("127.0.0.1:3")],
-        "k:s",
-        &foundation,
-        Path::new("/spool"),
-    );
     let expected = r#"listen = "127.0.0.1:1"
 account = "acme"
 gateway_ops = ["http://127.0.0.1:2", "http://127.0.0.1:3"]
 keys = ["k:s"]
-spool = "/spool"
+replica = "one"
+shard = "a"
+state = "/state/shard-a"
+spool = "/state/spool"
 
 [records]
 kind = "postgres"
@@ -55,31 +64,17 @@ url = "postgres://interlock@127.0.0.1:5/postgres"
 kind = "nats"
 url = "nats://127.0.0.1:4"
 "#;
-    assert_eq!(text, expected);
+    let ops = [at("127.0.0.1:2"), at("127.0.0.1:3")];
+    assert_eq!(mowers(&ops, &foundation), expected);
 }
 
 #[test]
 fn one_process_has_everything_inside() {
     let foundation = Foundation::Inside("/state/mowers.db".into());
-    let text = mowers(
-        at("127.0.0.1:1"),
-        &[at("127.0.0.1:2")],
-        "k:s",
-        &foundation,
-        Path::new("/spool"),
-    );
+    let text = mowers(&[at("127.0.0.1:2")], &foundation);
     assert!(
-        text.contains("kind = \"sqlite\"\npath = \"/state/mowers.db\"\n"),
+        text.contains("[records]\nkind = \"sqlite\"\npath = \"/state/mowers.db\"\n"),
         "{text}"
     );
     assert!(text.contains("[bus]\nkind = \"local\"\n"), "{text}");
-}
-
-#[test]
-fn a_shard_has_its_name_and_a_state_of_its_own() {
-    let text = shard("a", Path::new("/state/shard-a"), at("127.0.0.1:4"));
-    assert!(
-        text.starts_with("shard = \"a\"\nstate = \"/state/shard-a\"\n"),
-        "{text}"
-    );
 }
