@@ -317,6 +317,7 @@ async fn an_operation_is_one_command() {
 async fn a_request_that_comes_too_late_sends_nothing() {
     let rig = Rig::new(1).await;
     let mut asking = Asking::command(mower(1), start());
+    rig.pass(20_000);
     asking.asked_at = Some(rig.now() - SignedDuration::from_secs(11));
     refused(&rig, &asking, (503, "too-late")).await;
 }

@@ -1,4 +1,5 @@
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -175,7 +176,7 @@ async fn who_does_not_see_the_group_stops_the_mowers_it_sees() {
 
 #[tokio::test]
 async fn a_silent_gateway_stops_everything_and_shows_nothing() {
-    let rig = Rig::new(3).await;
+    let rig = Rig::impatient(3, Duration::from_millis(50)).await;
     rig.rights.silent.store(true, Ordering::SeqCst);
     let reply = rig.send(&group_stop()).await;
     assert_eq!(reply.status, 202, "{}", reply.text);
@@ -189,7 +190,7 @@ async fn a_silent_gateway_stops_everything_and_shows_nothing() {
 
 #[tokio::test]
 async fn members_of_another_account_are_never_stopped() {
-    let rig = Rig::new(2).await;
+    let rig = Rig::impatient(2, Duration::from_millis(50)).await;
     rig.rights.silent.store(true, Ordering::SeqCst);
     let mut asking = group_stop();
     asking.caller["standing"]["tenants"] = json!(["other"]);

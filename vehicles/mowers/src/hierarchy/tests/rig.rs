@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::gateway::Gateway;
 use crate::bus::Bus;
 use crate::bus::local::LocalBus;
+use crate::commands::Control;
 use crate::crash::Crash;
 use crate::gateway_link::GatewayLink;
 use crate::records::testkit::Store;
@@ -225,9 +226,16 @@ impl Rig {
                 emergency_stop_ttl: Duration::from_secs(10),
                 command_ttl_max: Duration::from_secs(300),
                 command_retention: Duration::from_secs(90 * 86_400),
+                safety_retention: Duration::from_secs(1_095 * 86_400),
+                export: None,
+                judged_within: Duration::from_secs(10),
                 spool: "unused".into(),
             },
             outbox: Default::default(),
+            control: Control::idle(),
+            telemetry: Default::default(),
+            previews: Default::default(),
+            drives: Default::default(),
             crash,
         });
         let guard = Arc::new(Guard::new("mowers", keys, clock));
