@@ -144,6 +144,13 @@ impl Config {
         let state = fields.optional("state", path);
         let records = records(&mut fields, environment(RECORDS_VARIABLE));
         let bus = bus(&mut fields, environment(BUS_VARIABLE));
+        if matches!(bus, Some(BusPlace::Nats { .. })) && replica.is_none() {
+            fields.wrong(
+                "replica",
+                "is required where the bus is shared: it names this replica, the same at each \
+                 start of it, and no other's",
+            );
+        }
         let limits = limits(&mut fields);
         let timeouts = timeouts(&mut fields);
         let mut settings = settings(&mut fields);
