@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::personas::ACCOUNT;
+use crate::ports;
 use crate::process::{Process, Signal, binary};
 
 /// What the mower service is told.
 #[derive(Clone, Debug)]
 pub struct MowersConfig {
-    /// Where it takes requests; port zero for any.
+    /// Where it takes requests; chosen at the start.
     pub listen: SocketAddr,
     /// The operations listener of the gateway.
     pub ops: SocketAddr,
@@ -24,6 +25,8 @@ pub struct MowersConfig {
     pub bus: String,
     /// Where stops are kept that the records could not take.
     pub spool: PathBuf,
+    /// What its device gateway must not forget.
+    pub state: PathBuf,
     /// Lines added at the end of the file: whole tables.
     pub extra: String,
     /// Variables of its environment.
@@ -40,6 +43,7 @@ impl MowersConfig {
             records: format!("kind = \"sqlite\"\npath = {:?}", folder.join("mowers.db")),
             bus: "kind = \"local\"".to_owned(),
             spool: folder.join("stops.spool"),
+            state: folder.join("device-gateway"),
             extra: String::new(),
             environment: Vec::new(),
         }
@@ -52,6 +56,8 @@ account = "{ACCOUNT}"
 gateway_ops = ["http://{}"]
 keys = {:?}
 spool = {:?}
+state = {:?}
+replica = "one"
 
 [records]
 {}
@@ -61,7 +67,14 @@ spool = {:?}
 
 {}
 "#,
-            self.listen, self.ops, self.keys, self.spool, self.records, self.bus, self.extra,
+            self.listen,
+            self.ops,
+            self.keys,
+            self.spool,
+            self.state,
+            self.records,
+            self.bus,
+            self.extra,
         )
     }
 }
@@ -79,8 +92,10 @@ impl Mowers {
     /// A service with its files in `folder`.
     pub fn start(config: MowersConfig, folder: &Path) -> Mowers {
         let mut config = config;
+        // The command that makes accounts reads the port from the file.
+        config.listen = ports::free();
         let mut process = launch(&config, folder);
-        config.listen = process.listening();
+        process.listening();
         Mowers {
             process,
             config,
@@ -119,9 +134,8 @@ impl Mowers {
         let mut command = Command::new(binary("interlock-mowers"));
         command.args(["account", "create", "--config"]);
         command.arg(self.folder.join("mowers.toml"));
-        command.args(["--id", id, "--name", id, "--feature", "control"]);
-        // The file says port zero; the service has chosen another one.
-        command.args(["--service", &format!("http://{}", self.address())]);
+        command.args(["--id", id, "--name", id, "--time-zone", "UTC"]);
+        command.args(["--feature", "control"]);
         let output = command.output().expect("the program can be started");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");

@@ -33,7 +33,7 @@ fn check(place: &Place, path: &str, token: Option<&str>, varies: &[&str]) {
 #[tokio::test]
 async fn head_answers_as_get_without_a_body() {
     let system = System::start(Plan::ENFORCED).await;
-    let [public_place, ops, _] = places(&system);
+    let [public_place, ops, ..] = places(&system);
     for row in public().filter(|row| row.method == Method::Get) {
         let path = stage::set(&system, row).await.path;
         // The ages in these two bodies change their length from call to call.
