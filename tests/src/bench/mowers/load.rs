@@ -35,7 +35,12 @@ pub(super) async fn measure(stack: &Stack, seconds: u32) -> Commands {
     let warm = wrk::run(stack.gateway.address(), &ask(stack), 1, stack.folder());
     let before = stack.fleet.ended(KIND, warm.requests).await;
     let ticks = stack.ticks();
-    let seen = wrk::run(stack.gateway.address(), &ask(stack), seconds, stack.folder());
+    let seen = wrk::run(
+        stack.gateway.address(),
+        &ask(stack),
+        seconds,
+        stack.folder(),
+    );
     let answered = Instant::now();
     let after = stack.fleet.ended(KIND, before.all() + seen.requests).await;
     let behind_s = answered.elapsed().as_secs_f64();

@@ -6,7 +6,6 @@ use std::process::Command;
 use interlock_mowers::records::Place;
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::records::Fleet;
@@ -126,31 +125,26 @@ impl Stack {
         let shard = self.shard.as_ref().map(Process::cpu_ticks);
         ticks.extend(shard.map(|it| ("device gateway", it)));
         ticks.extend(self.nats.as_ref().map(|it| ("NATS", it.cpu_ticks())));
-        ticks.extend(self.postgres.as_ref().map(|it| ("Postgres", it.cpu_ticks())));
+        ticks.extend(
+            self.postgres
+                .as_ref()
+                .map(|it| ("Postgres", it.cpu_ticks())),
+        );
         ticks
     }
 
     /// Waits until the gateway knows every mower, and its device gateway has
     /// said how it is.
     async fn known_and_held(&self) {
-        let mut looking = JoinSet::new();
         let token = Persona::Viewer.token(&self.idp);
         let http = self.gateway.http();
-        for chunk in self.fleet.mowers.chunks(self.fleet.mowers.len().div_ceil(16)) {
-            let (mowers, token, http) = (chunk.to_vec(), token.clone(), http.clone());
-            looking.spawn(async move {
-                for mower in mowers {
-                    let path = state_path(mower);
-                    poll::until_async(&format!("{mower} is held"), async || {
-                        let state = http.get(&path).token(token.as_ref()).send().await;
-                        (state.status == 200).then_some(())
-                    })
-                    .await;
-                }
-            });
-        }
-        while let Some(done) = looking.join_next().await {
-            done.expect("every mower is held");
+        for mower in &self.fleet.mowers {
+            let path = state_path(*mower);
+            poll::until_async(&format!("{mower} is known and held"), async || {
+                let state = http.get(&path).token(token.as_ref()).send().await;
+                (state.status == 200).then_some(())
+            })
+            .await;
         }
     }
 
