@@ -274,6 +274,8 @@ fn limits(fields: &mut Fields) -> Limits {
             mowers: count("mowers", usual.mowers, 1_000_000),
             groups_of_mower: count("groups_of_mower", usual.groups_of_mower, 64),
             bulk: count("bulk", usual.bulk, 10_000),
+            previews_of_account: count("previews_of_account", usual.previews_of_account, 1_000),
+            previews_a_minute: count("previews_a_minute", usual.previews_a_minute, 10_000),
         })
     });
     read.unwrap_or(usual)
