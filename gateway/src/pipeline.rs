@@ -11,6 +11,8 @@ mod conclude;
 pub(crate) mod forward;
 mod keyed;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +65,7 @@ pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: 
             }
         }
     };
-    trail.count(&answer);
+    trail.count(&gateway, &answer);
     if head {
         reply::without_body(answer)
     } else {
@@ -153,15 +155,16 @@ async fn serve(
         headers: edge::headers::downstream_to_upstream(&parts.headers),
         if_match: call::if_match(row.class, &parts.headers)?,
         peer: clean.peer(),
-        resource: target.facts().clone(),
+        resource: Arc::clone(target.facts()),
         context,
         target,
     };
+    // Boxed: no class carries the room along that another one needs.
     match row.class {
-        Class::SafetyWrite => stop(gateway, call).await,
-        Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
+        Class::SafetyWrite => Box::pin(stop(gateway, call)).await,
+        Class::Read | Class::PrivateRead => Box::pin(conclude::read(gateway, call)).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
-            keyed::serve(gateway, call).await
+            Box::pin(keyed::serve(gateway, call)).await
         }
         Class::Internal => Err(Problem::not_found()),
     }

@@ -100,10 +100,16 @@ impl Problem {
         let evidence = &refused.evidence;
         match refused.refusal {
             Refusal::Unauthenticated => Problem::unauthenticated("this needs a bearer token here"),
-            Refusal::Forbidden => Problem::new(
-                Kind::Forbidden,
-                "you may see this, but no policy lets you do it",
-            )
+            Refusal::Forbidden => match refused.problem {
+                None => Problem::new(
+                    Kind::Forbidden,
+                    "you may see this, but no policy lets you do it",
+                ),
+                Some(problem) => Problem::new(
+                    problem.into(),
+                    "you have the right to do this, and a policy holds it back",
+                ),
+            }
             .with("reasons", json!(evidence.reasons))
             .with("decision", json!(evidence.decision)),
             Refusal::Hidden => Problem::not_found(),

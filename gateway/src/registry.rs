@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use interlock_surface::ResourceType;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -37,6 +38,12 @@ use shards::Shards;
 
 /// The object type whose objects are themselves scopes.
 pub const SCOPE_TYPE: &str = "Scope";
+
+/// Whether objects of this type come from services. The gateway itself and its
+/// plans are known without.
+pub fn is_fed(kind: ResourceType) -> bool {
+    !matches!(kind, ResourceType::Gateway | ResourceType::Plan)
+}
 
 /// Checks the attributes of an object that is to be registered.
 ///

@@ -65,7 +65,7 @@ pub struct Stop {
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// What was judged.
-    pub resource: ResourceFacts,
+    pub resource: Arc<ResourceFacts>,
 }
 
 impl StopLane {

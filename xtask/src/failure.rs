@@ -57,6 +57,23 @@ pub(crate) enum Failure {
         log: PathBuf,
         tail: String,
     },
+    /// A program of the system did its work with a failure.
+    #[error("{name} ended with {status}; its last lines ({}):\n{tail}", log.display())]
+    Finished {
+        name: &'static str,
+        status: ExitStatus,
+        log: PathBuf,
+        tail: String,
+    },
+    /// The user that a server has to run as does not exist.
+    #[error("there is no user `{user}`, as which PostgreSQL has to run; its package makes one")]
+    NoUser { user: String },
+    /// An installed program is not where it should be.
+    #[error("`{program}` is not found, neither on the path nor under /usr/lib")]
+    NoFolder { program: &'static str },
+    /// The demo could not be made.
+    #[error("the demo cannot be made: `{call}` was answered with {answer}")]
+    Demo { call: String, answer: String },
     /// The operating system refused randomness.
     #[error("the operating system gives no randomness: {0}")]
     Random(getrandom::Error),

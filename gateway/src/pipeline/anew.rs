@@ -5,6 +5,7 @@
 //! the revision that was judged with its own record and answers `authz-stale`,
 //! having done nothing; the registry follows within a second.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -33,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Judged {
     pub(crate) permit: Permit,
-    pub(crate) resource: ResourceFacts,
+    pub(crate) resource: Arc<ResourceFacts>,
     pub(crate) context: ContextFacts,
     /// The registered object whose revision was judged; a plan's vehicle.
     pub(crate) object: ObjectRef,
@@ -44,8 +45,8 @@ pub(crate) struct Judged {
 /// What came of a call, with the decision that it was sent under.
 pub(crate) struct Sent {
     pub(crate) whole: Whole,
-    pub(crate) resource: ResourceFacts,
-    pub(crate) evidence: Evidence,
+    pub(crate) resource: Arc<ResourceFacts>,
+    pub(crate) evidence: Arc<Evidence>,
     pub(crate) intent: Record,
 }
 
@@ -67,7 +68,7 @@ pub(crate) async fn send(
 ) -> Result<Sent, Problem> {
     let began = gateway.clock.now();
     let total = gateway.timeouts.of(call.row.timeout).total_ms;
-    let evidence = judged.permit.evidence().clone();
+    let evidence = Arc::clone(judged.permit.evidence());
     let (row, caller) = (judged.permit.row(), judged.permit.caller().clone());
     let again = call.clone();
     let outcome = forward(gateway, judged.permit, call).await?;
@@ -100,10 +101,10 @@ pub(crate) async fn send(
     let now = gateway.clock.now();
     let registry = gateway.registry.generation();
     let resolved = gateway.registry.resolve(kind, id, now);
-    let resource = ResourceFacts {
+    let resource = Arc::new(ResourceFacts {
         proposer: first.resource.proposer.clone(),
         ..self::judged(first.resource.kind, &first.resource.id, resolved.as_ref())
-    };
+    });
     let question = Question {
         caller: &caller,
         row,
@@ -136,7 +137,7 @@ pub(crate) async fn send(
         true => gateway.audit.spool(intent.clone()),
         false => gateway.audit.require(intent.clone()).await?,
     };
-    let evidence = permit.evidence().clone();
+    let evidence = Arc::clone(permit.evidence());
     let outcome = forward(gateway, permit, Forward { now, ..again }).await?;
     Ok(Sent {
         whole: whole(gateway, outcome).await,

@@ -123,10 +123,10 @@ fn work(
     let gateway = Arc::clone(gateway);
     async move {
         match call.permit.row().class {
-            Class::Plan => handlers::propose(&gateway, call, names).await,
-            Class::Approval => handlers::decide(&gateway, call, names).await,
-            Class::GatedWrite => handlers::dispatch(&gateway, call, names).await,
-            _ => conclude::write(&gateway, call, names).await,
+            Class::Plan => Box::pin(handlers::propose(&gateway, call, names)).await,
+            Class::Approval => Box::pin(handlers::decide(&gateway, call, names)).await,
+            Class::GatedWrite => Box::pin(handlers::dispatch(&gateway, call, names)).await,
+            _ => Box::pin(conclude::write(&gateway, call, names)).await,
         }
     }
 }
@@ -212,7 +212,7 @@ async fn claim(gateway: &Arc<Gateway>, id: KeyId, record: KeyRecord) -> Result<H
         };
         match judge(Some(&existing), &record.fingerprint, now) {
             Verdict::Unknown { .. } if attempt == 0 => {
-                settle::key(gateway, &id, &existing).await;
+                Box::pin(settle::key(gateway, &id, &existing)).await;
             }
             verdict => return taken(verdict),
         }

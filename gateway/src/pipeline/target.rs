@@ -1,5 +1,7 @@
 //! What a request is about, as the PDP judges it.
 
+use std::sync::Arc;
+
 use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts};
 use interlock_surface::{Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
@@ -20,7 +22,7 @@ use crate::store::StoreError;
 /// that nobody holds anything on it: it is refused like a hidden one.
 #[derive(Debug)]
 pub(crate) struct Target {
-    facts: ResourceFacts,
+    facts: Arc<ResourceFacts>,
     revision: Option<u64>,
     plan: Option<Box<Plan>>,
     /// Why the plan is told from memory, where it is.
@@ -79,7 +81,7 @@ impl Target {
     }
 
     /// The facts that are judged.
-    pub(crate) fn facts(&self) -> &ResourceFacts {
+    pub(crate) fn facts(&self) -> &Arc<ResourceFacts> {
         &self.facts
     }
 
@@ -142,7 +144,7 @@ impl Target {
 
     fn of(facts: ResourceFacts, resolved: Option<&Resolved>) -> Self {
         Target {
-            facts,
+            facts: Arc::new(facts),
             revision: resolved.map(|object| object.revision),
             plan: None,
             remembered: None,
@@ -160,6 +162,9 @@ pub(crate) fn judged(kind: ResourceType, id: &str, resolved: Option<&Resolved>) 
             .map(|object| object.scopes.clone())
             .unwrap_or_default(),
         proposer: None,
+        state: resolved
+            .map(|object| object.state.clone())
+            .unwrap_or_default(),
     }
 }
 

@@ -154,18 +154,6 @@ impl Kind {
         Kind::MayNotHaveStopped,
     ];
 
-    /// The kind that a policy names with its annotation `@problem`, where it is
-    /// one that policies may give.
-    pub fn named_by_policy(slug: &str) -> Option<Kind> {
-        [
-            Kind::FeatureNotInPlan,
-            Kind::AgentNeedsPlan,
-            Kind::QuietHours,
-        ]
-        .into_iter()
-        .find(|kind| kind.facts().slug == slug)
-    }
-
     /// Slug, status, title and advice of this kind.
     pub const fn facts(self) -> Facts {
         match self {

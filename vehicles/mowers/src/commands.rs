@@ -40,6 +40,8 @@ pub mod store;
 
 #[cfg(test)]
 pub(crate) mod testkit;
+#[cfg(test)]
+mod tests;
 
 use counters::Counters;
 use epochs::StopEpochs;
@@ -95,6 +97,21 @@ impl Control {
             paced: Paced::default(),
             counters: Counters::default(),
         })
+    }
+}
+
+#[cfg(test)]
+impl Control {
+    /// Of a service that is never asked for a command.
+    pub(crate) fn idle() -> Self {
+        let spool = std::env::temp_dir().join(format!("{}.jsonl", uuid::Uuid::new_v4()));
+        Self {
+            epochs: StopEpochs::default(),
+            spool: Spool::open(&spool).expect("a spool"),
+            pacer: Pacer::default(),
+            paced: Paced::default(),
+            counters: Counters::default(),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::bus::{BusError, subject};
 use crate::commands::ask::Ask;
 use crate::commands::life::{FRAME, after};
 use crate::commands::record::millis;
+use crate::commands::settle::Settled;
 use crate::contract::{CommandKind, Drive, Issuer};
 use crate::device::wire::{self, DriveAnswer, DriveControl, DriveFrame, DriveState};
 use crate::operations::{self, Answer, Effect};
@@ -191,6 +192,22 @@ pub async fn frame(
         meaning: "sent",
     };
     Answer::json(StatusCode::ACCEPTED, &sent)
+}
+
+/// How the opening of a session stands whose answer was lost: nobody drives by
+/// it, and it ends by itself; `None` when there is none.
+///
+/// # Errors
+/// [`Problem`] when the records cannot be read.
+pub async fn settled(fleet: &Fleet, operation: Uuid) -> Result<Option<Settled>, Problem> {
+    let Some(session) = kept::find(&fleet.records, operation).await? else {
+        return Ok(None);
+    };
+    if session.ended.is_none() && fleet.now() <= after(session.opened_at, IDLE) {
+        return Ok(Some(Settled::Running));
+    }
+    let problem = none_open("the drive session was not opened, or is over");
+    Ok(Some(Settled::Done(Effect::None, problem.answer())))
 }
 
 /// The open session of this id: in memory, or opened by another replica.

@@ -60,6 +60,11 @@ impl Process {
         })
     }
 
+    /// What its log is called.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Waits until `probe` finds what it looks for in the log so far.
     pub(crate) async fn ready<T>(
         &mut self,
@@ -85,6 +90,20 @@ impl Process {
             }
             sleep(LOOK).await;
         }
+    }
+
+    /// Waits for the end of a process that has one, which must be a success.
+    pub(crate) async fn finish(&mut self) -> Result<(), Failure> {
+        let status = self.child.wait().await.map_err(Failure::file(&self.log))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure::Finished {
+            name: self.name,
+            status,
+            log: self.log.clone(),
+            tail: self.tail(),
+        })
     }
 
     /// Returns when the process has ended, with what it said last.

@@ -16,6 +16,7 @@ use crate::workspace::Workspace;
 pub(crate) struct State {
     folder: PathBuf,
     root: PathBuf,
+    kept: bool,
     _lock: File,
 }
 
@@ -40,16 +41,27 @@ impl State {
         let state = State {
             folder,
             root: workspace.root.clone(),
+            kept: keep,
             _lock: lock,
         };
-        for folder in [state.logs(), state.file("audit"), state.file("kept")] {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&folder)
-                .map_err(Failure::file(&folder))?;
-        }
+        state.folder("logs")?;
         Ok(state)
+    }
+
+    /// Whether it goes on with the state of the last run.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept
+    }
+
+    /// A folder in the directory, made when it is not there.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
+        let folder = self.file(name);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(Failure::file(&folder))?;
+        Ok(folder)
     }
 
     /// A file in the directory.

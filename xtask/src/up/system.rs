@@ -1,26 +1,63 @@
 //! The processes together: who needs whose address, who ends first.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
-
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::up::config::{self, Ports, Store};
+use crate::up::config::{self, Foundation, Gateway, Mowers, Ports, Store};
+use crate::up::demo;
+use crate::up::http::call;
 use crate::up::process::Process;
+use crate::up::servers::free_port;
 use crate::up::state::State;
 use crate::workspace::Workspace;
 
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// One of each; the gateway's records in a file.
+    Embedded,
+    /// One of each; the gateway's records in Redis.
+    Redis,
+    /// Two gateways, two mower services and two device gateways on Redis,
+    /// PostgreSQL and NATS.
+    Distributed,
+}
+
+/// A gateway, the mower service behind it, and a device gateway: what a
+/// distributed system has twice.
+struct Set {
+    gateway: &'static str,
+    mowers: &'static str,
+    device: &'static str,
+    replica: &'static str,
+    shard: &'static str,
+}
+
+const FIRST: Set = Set {
+    gateway: "gateway",
+    mowers: "mowers",
+    device: "shard-a",
+    replica: "one",
+    shard: "a",
+};
+
+const SECOND: Set = Set {
+    gateway: "gateway-2",
+    mowers: "mowers-2",
+    device: "shard-b",
+    replica: "two",
+    shard: "b",
+};
+
 /// Everything that runs, in the order it was started.
 pub(crate) struct System<'a> {
-    workspace: &'a Workspace,
-    state: &'a State,
-    ports: Ports,
+    pub(super) workspace: &'a Workspace,
+    pub(super) state: &'a State,
+    pub(super) ports: Ports,
+    second: Ports,
     release: bool,
     running: Vec<Process>,
 }
@@ -29,34 +66,66 @@ impl<'a> System<'a> {
     pub(crate) fn new(
         workspace: &'a Workspace,
         state: &'a State,
-        ports: Ports,
+        port_base: u16,
         release: bool,
     ) -> System<'a> {
         System {
             workspace,
             state,
-            ports,
+            ports: Ports::from_base(port_base),
+            second: Ports::second(port_base),
             release,
             running: Vec::new(),
         }
     }
 
-    pub(crate) fn ports(&self) -> Ports {
-        self.ports
+    /// Starts from the vehicles outwards, and returns when each gateway answers
+    /// that it can serve and the demo is there. Gives the file with its ids.
+    pub(crate) async fn start(&mut self, layout: Layout) -> Result<PathBuf, Failure> {
+        let link = self.start_simulator().await?;
+        let drones = self.start_drones(link).await?;
+        let store = match layout {
+            Layout::Embedded => Store::Embedded(self.state.file("gateway.db")),
+            Layout::Redis | Layout::Distributed => Store::Redis(self.start_redis().await?),
+        };
+        if layout == Layout::Distributed {
+            self.start_twice(drones, &store).await?;
+        } else {
+            let foundation = Foundation::Inside(self.state.file("mowers.db"));
+            let ops = [self.ports.ops];
+            let mowers = self.start_mowers(&FIRST, &ops, &foundation).await?;
+            let ports = self.ports;
+            self.start_gateway(&FIRST, ports, [drones, mowers], &store)
+                .await?;
+        }
+        self.create_account().await?;
+        self.serving(self.ports).await?;
+        if layout == Layout::Distributed {
+            self.serving(self.second).await?;
+        }
+        let demo = demo::seed(self.ports.gateway).await?;
+        self.state.write("demo.json", &format!("{demo:#}\n"))
     }
 
-    /// Starts from the vehicle outwards: simulator, drone service, store,
-    /// gateway; returns when the gateway answers that it can serve.
-    pub(crate) async fn start(&mut self, redis: bool) -> Outcome {
-        let key = self.state.key("drones")?;
-        let link = self.start_simulator().await?;
-        let drones = self.start_drones(link, &key).await?;
-        let store = if redis {
-            Store::Redis(self.start_redis().await?)
-        } else {
-            Store::Embedded(self.state.file("gateway.db"))
-        };
-        self.start_gateway(drones, &store).await
+    /// A gateway forwards to one address of each service, so each has a mower
+    /// service of its own; the two share their records and the bus.
+    async fn start_twice(&mut self, drones: SocketAddr, store: &Store) -> Outcome {
+        let bus = self.start_nats().await?;
+        let records = self.start_postgres().await?;
+        let foundation = Foundation::Shared { records, bus };
+        let all = [self.ports.ops, self.second.ops];
+        // The first lays out the records before the second looks at them.
+        let first = self.start_mowers(&FIRST, &all, &foundation).await?;
+        let second = self.start_mowers(&SECOND, &all, &foundation).await?;
+        for set in [&FIRST, &SECOND] {
+            self.start_device(set, &all, &foundation).await?;
+        }
+        let (one, two) = (self.ports, self.second);
+        for (set, ports, mowers) in [(&FIRST, one, first), (&SECOND, two, second)] {
+            self.start_gateway(set, ports, [drones, mowers], store)
+                .await?;
+        }
+        Ok(())
     }
 
     /// Returns when any process has ended, which none should.
@@ -77,8 +146,8 @@ impl<'a> System<'a> {
         .await
     }
 
-    /// Ends everything, the last started first: the gateway drains while what
-    /// it forwards to still runs.
+    /// Ends everything, the last started first: the gateways drain while what
+    /// they forward to still runs.
     pub(crate) async fn stop(&mut self) {
         for process in self.running.iter_mut().rev() {
             process.stop().await;
@@ -93,9 +162,10 @@ impl<'a> System<'a> {
             .await
     }
 
-    async fn start_drones(&mut self, link: SocketAddr, key: &str) -> Result<SocketAddr, Failure> {
+    async fn start_drones(&mut self, link: SocketAddr) -> Result<SocketAddr, Failure> {
         let database = self.state.file("drones.db");
-        let text = config::drones(link, &database, self.ports.ops, key);
+        let key = self.state.key("drones")?;
+        let text = config::drones(link, &database, self.ports.ops, &key);
         let file = self.state.write("drones.toml", &text)?;
         let mut command = self.program("interlock-drones");
         command.args(["serve", "--config"]).arg(file);
@@ -104,35 +174,124 @@ impl<'a> System<'a> {
             .await
     }
 
-    async fn start_redis(&mut self) -> Result<SocketAddr, Failure> {
+    async fn start_mowers(
+        &mut self,
+        set: &Set,
+        ops: &[SocketAddr],
+        foundation: &Foundation,
+    ) -> Result<SocketAddr, Failure> {
+        // A port of its own, not zero: `account create` reads it from the file.
         let address = free_port().await?;
-        let mut command = Command::new("redis-server");
-        command
-            .current_dir(self.state.logs().parent().unwrap_or(Path::new(".")))
-            .args(["--bind", "127.0.0.1"])
-            .args(["--port", &address.port().to_string()])
-            .args(["--maxmemory-policy", "noeviction"])
-            .args(["--appendonly", "yes", "--save", ""]);
-        self.spawn("redis", command)?
-            .ready("no `Ready to accept connections`", async |log| {
-                log.contains("Ready to accept connections").then_some(())
-            })
-            .await?;
-        Ok(address)
+        let file = self.configure(set, set.mowers, address, ops, foundation)?;
+        let mut command = self.program("interlock-mowers");
+        command.args(["serve", "--config"]).arg(file);
+        self.spawn(set.mowers, command)?
+            .ready("no `listening on`", async |log| listening(log))
+            .await
     }
 
-    async fn start_gateway(&mut self, drones: SocketAddr, store: &Store) -> Outcome {
-        let bundle = self.workspace.root.join("policies").join("bundle");
-        let text = config::gateway(self.ports, drones, store, &bundle, self.state);
-        let file = self.state.write("gateway.toml", &text)?;
-        let gateway = self.ports.gateway;
-        let mut command = self.program("interlock");
-        command.args(["serve", "--config"]).arg(file);
-        self.spawn("gateway", command)?
-            .ready("`GET /health` does not answer 200", async |_| {
-                healthy(gateway).await.then_some(())
+    async fn start_device(
+        &mut self,
+        set: &Set,
+        ops: &[SocketAddr],
+        foundation: &Foundation,
+    ) -> Outcome {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let file = self.configure(set, set.device, nowhere, ops, foundation)?;
+        let mut command = self.program("interlock-mowers");
+        command.args(["device-gateway", "--config"]).arg(file);
+        let line = format!("serving shard {}\n", set.shard);
+        self.spawn(set.device, command)?
+            .ready("no `serving shard`", async |log| {
+                log.contains(&line).then_some(())
             })
             .await
+    }
+
+    /// Writes the configuration of one process of `interlock-mowers`.
+    fn configure(
+        &self,
+        set: &Set,
+        process: &str,
+        listen: SocketAddr,
+        ops: &[SocketAddr],
+        foundation: &Foundation,
+    ) -> Result<PathBuf, Failure> {
+        let text = Mowers {
+            listen,
+            ops,
+            key: &self.state.key("mowers")?,
+            foundation,
+            replica: set.replica,
+            shard: set.shard,
+            state: self.state.folder(set.device)?,
+            spool: self.state.file(&format!("{process}.spool")),
+        }
+        .text();
+        self.state.write(&format!("{process}.toml"), &text)
+    }
+
+    async fn start_gateway(
+        &mut self,
+        set: &Set,
+        ports: Ports,
+        [drones, mowers]: [SocketAddr; 2],
+        store: &Store,
+    ) -> Outcome {
+        let folder = |what: &str| {
+            let suffix = set.gateway.strip_prefix("gateway").unwrap_or_default();
+            self.state.folder(&format!("{what}{suffix}"))
+        };
+        let text = Gateway {
+            ports,
+            drones,
+            mowers,
+            store,
+            bundle: self.workspace.root.join("policies").join("bundle"),
+            audit: folder("audit")?,
+            kept: folder("kept")?,
+            drone_keys: self.state.file("drones.key"),
+            mower_keys: self.state.file("mowers.key"),
+        }
+        .text();
+        let file = self.state.write(&format!("{}.toml", set.gateway), &text)?;
+        let mut command = self.program("interlock");
+        command.args(["serve", "--config"]).arg(file);
+        self.spawn(set.gateway, command)?
+            .ready("no `listening on`", async |log| listening(log))
+            .await
+            .map(drop)
+    }
+
+    /// Waits until a gateway says that it can serve: it has heard of every
+    /// service behind it.
+    async fn serving(&mut self, ports: Ports) -> Outcome {
+        let name = if ports.gateway == self.ports.gateway {
+            FIRST.gateway
+        } else {
+            SECOND.gateway
+        };
+        let running = self.running.iter_mut().find(|it| it.name() == name);
+        let Some(gateway) = running else {
+            return Ok(());
+        };
+        gateway
+            .ready("`GET /health` does not answer 200", async |_| {
+                let answer = call(ports.gateway, "GET", "/health", None).await;
+                answer.is_ok_and(|it| it.status == 200).then_some(())
+            })
+            .await
+    }
+
+    /// Makes the account of the demo, as an operator would.
+    async fn create_account(&mut self) -> Outcome {
+        let mut command = self.program("interlock-mowers");
+        command
+            .args(["account", "create", "--config"])
+            .arg(self.state.file("mowers.toml"))
+            .args(["--id", demo::ACCOUNT, "--name", "Acme Gardens"])
+            .args(["--feature", "control", "--time-zone", "Europe/Berlin"]);
+        self.finish("account", command).await
     }
 
     fn program(&self, name: &str) -> Command {
@@ -140,9 +299,20 @@ impl<'a> System<'a> {
     }
 
     /// Starts a process that is stopped with the system from here on.
-    fn spawn(&mut self, name: &'static str, command: Command) -> Result<&mut Process, Failure> {
+    pub(super) fn spawn(
+        &mut self,
+        name: &'static str,
+        command: Command,
+    ) -> Result<&mut Process, Failure> {
         let process = Process::start(name, &self.state.logs(), command)?;
         Ok(self.running.push_mut(process))
+    }
+
+    /// Runs a program to its end, which is not long.
+    pub(super) async fn finish(&self, name: &'static str, command: Command) -> Outcome {
+        Process::start(name, &self.state.logs(), command)?
+            .finish()
+            .await
     }
 }
 
@@ -153,34 +323,6 @@ fn listening(log: &str) -> Option<SocketAddr> {
         .filter_map(|line| line.strip_suffix('\n'))
         .find_map(|line| line.strip_prefix("listening on "))
         .and_then(|address| address.trim().parse().ok())
-}
-
-/// A port that was free a moment ago: Redis takes no port zero.
-async fn free_port() -> Result<SocketAddr, Failure> {
-    let listener = TcpListener::bind("127.0.0.1:0").await;
-    listener
-        .and_then(|listener| listener.local_addr())
-        .map_err(|cause| Failure::Port {
-            address: "127.0.0.1:0".to_owned(),
-            cause,
-        })
-}
-
-/// Whether `GET /health` answers 200.
-async fn healthy(gateway: SocketAddr) -> bool {
-    let ask = async {
-        let mut stream = TcpStream::connect(gateway).await?;
-        let request =
-            format!("GET /health HTTP/1.1\r\nhost: {gateway}\r\nconnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await?;
-        std::io::Result::Ok(answer)
-    };
-    match timeout(Duration::from_secs(2), ask).await {
-        Ok(Ok(answer)) => answer.starts_with(b"HTTP/1.1 200 "),
-        Ok(Err(_)) | Err(_) => false,
-    }
 }
 
 #[cfg(test)]

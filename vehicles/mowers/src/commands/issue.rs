@@ -56,7 +56,7 @@ pub async fn issue(
 enum Written {
     /// This operation was answered before.
     Before(Answer),
-    Now(Record),
+    Now(Box<Record>),
 }
 
 /// Writes the record and its operation in one transaction, with everything
@@ -121,7 +121,7 @@ async fn write(
     store::insert(&mut change, std::slice::from_ref(&record)).await?;
     // Whether it is committed or not: nothing was published, nothing will be.
     change.commit().await.map_err(RecordsError::from)?;
-    Ok(Written::Now(record))
+    Ok(Written::Now(Box::new(record)))
 }
 
 /// The account and revision of a mower's row.

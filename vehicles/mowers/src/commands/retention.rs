@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(3_600);
 const BATCH: i64 = 1_000;
 
 /// Names the lock of Postgres among those of an installation.
-const LOCK: i64 = 0x6d6f_7765_7273;
+pub(super) const LOCK: i64 = 0x6d6f_7765_7273;
 
 /// How long records are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

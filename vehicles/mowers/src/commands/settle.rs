@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::record::{OVERDUE_AFTER, Record};
 use super::{bulk, issue, publish, store};
 use crate::contract::{Priority, Status};
+use crate::drive;
 use crate::operations::{Answer, Effect};
 use crate::service::Fleet;
 use crate::service::problem::Problem;
@@ -38,6 +39,9 @@ pub async fn settled(fleet: &Fleet, operation: Uuid) -> Result<Option<Settled>, 
         let answer = Answer::json(StatusCode::ACCEPTED, &answer)?;
         let location = bulk::answer::location(operation);
         return Ok(Some(Settled::Done(Effect::Done, answer.at(location))));
+    }
+    if let Some(settled) = drive::settled(fleet, operation).await? {
+        return Ok(Some(settled));
     }
     // Sent, and waiting for its record.
     Ok(fleet

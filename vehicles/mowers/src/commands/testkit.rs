@@ -7,7 +7,7 @@ mod holder;
 mod records;
 mod rig;
 
-pub(crate) use bus::{Cut, CutBus};
-pub(crate) use holder::Holder;
-pub(crate) use records::{noon, record};
-pub(crate) use rig::{ACCOUNT, Asking, GROUP, Reply, Rig, SITE, mower};
+pub(crate) use bus::Cut;
+pub(crate) use holder::{Holder, next, say, take_results};
+pub(crate) use records::{noon, record, state};
+pub(crate) use rig::{ACCOUNT, Asking, GROUP, Rig, mower};

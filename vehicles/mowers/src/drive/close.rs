@@ -23,7 +23,7 @@ use crate::operations::{Answer, Effect};
 use crate::service::Fleet;
 use crate::service::problem::Problem;
 
-/// How long the records and the gateway have to say whose session it is.
+/// How long the records have to say whose session it is.
 const FOUND_WITHIN: Duration = Duration::from_millis(300);
 
 /// How long the records have for its end.
@@ -89,7 +89,8 @@ async fn sees(fleet: &Fleet, granted: &Granted, mower: Uuid) -> bool {
         kind: "Mower",
         id: &id,
     };
-    match timeout(FOUND_WITHIN, fleet.gateway.judge(granted, &[question])).await {
+    let within = fleet.settings.judged_within;
+    match timeout(within, fleet.gateway.judge(granted, &[question])).await {
         Ok(Ok(verdicts)) => verdicts.first().is_some_and(|verdict| verdict.visible),
         Ok(Err(_)) | Err(_) => {
             tracing::error!("alarm: the end of driving is decided without the gateway");

@@ -22,6 +22,8 @@ pub struct Settings {
     pub safety_retention: Duration,
     /// What is forgotten is appended to this file first; `None`: nowhere.
     pub export: Option<PathBuf>,
+    /// How long the gateway has to say whom a stop may reach, before all are stopped.
+    pub judged_within: Duration,
     /// Where stops are noted while the records are down.
     pub spool: PathBuf,
 }

@@ -252,11 +252,7 @@ impl Machine {
 
     /// Whether nothing moves and nothing is about to.
     pub(super) fn rests(&self) -> bool {
-        let active = matches!(
-            self.mode,
-            Mode::Undocking | Mode::Mowing | Mode::Returning | Mode::Driving
-        );
-        (!active || self.latch.is_some()) && self.body.stands() && self.blade.rests()
+        (!self.moving() || self.latch.is_some()) && self.body.stands() && self.blade.rests()
     }
 
     /// Whether wheels stand, be the motion ended or never begun.

@@ -1,7 +1,6 @@
 //! Stopping all mowers of a container that the caller may see.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use interlock_guard::Granted;
 use interlock_guard::evaluations::{OBSERVE, Question};
@@ -18,9 +17,6 @@ use crate::hierarchy::roster::Member;
 use crate::operations::{Answer, Effect};
 use crate::service::Fleet;
 use crate::service::problem::Problem;
-
-/// How long the gateway has to say what the caller may see.
-const JUDGED_WITHIN: Duration = Duration::from_millis(300);
 
 /// Whom a stop is for.
 enum Judged {
@@ -67,7 +63,8 @@ pub async fn many(
     let account = members.first().map(|member| member.account_id.clone());
     let head = Head {
         bulk_id,
-        account_id: account.unwrap_or_else(|| fleet.settings.account.clone()),
+        // Without a member nothing is written, and nobody asks for it.
+        account_id: account.unwrap_or_default(),
         kind: CommandKind::EmergencyStop,
         target,
         issued_at: now,
@@ -143,7 +140,8 @@ async fn visible(
     granted: &Granted,
     questions: &[Question<'_>],
 ) -> Option<Vec<bool>> {
-    match timeout(JUDGED_WITHIN, fleet.gateway.judge(granted, questions)).await {
+    let within = fleet.settings.judged_within;
+    match timeout(within, fleet.gateway.judge(granted, questions)).await {
         Ok(Ok(verdicts)) => Some(verdicts.into_iter().map(|it| it.visible).collect()),
         Ok(Err(error)) => {
             tracing::error!("alarm: a stop is decided without the gateway: {error}");

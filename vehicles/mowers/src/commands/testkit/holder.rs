@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::bus::CutBus;
+use super::rig::Rig;
 use crate::bus::{Bus, Listen, Message, Published, Stream, subject};
+use crate::commands::results;
 use crate::contract::{CommandResult, Envelope, Priority, Status};
 
 /// Answers requests on some subjects, and keeps what was asked.
@@ -108,4 +110,14 @@ pub(crate) async fn say(bus: &CutBus, envelope: &Envelope, status: Status) {
         matches!(published, Published::Stored { .. }),
         "{published:?}"
     );
+}
+
+/// Lets the service take so many results from the bus.
+pub(crate) async fn take_results(rig: &Rig, count: usize) {
+    let consumer = results::consumer();
+    let mut reader = rig.bus.consume(&consumer).await.expect("a reader");
+    for _ in 0..count {
+        let delivery = reader.next().await.expect("a result");
+        results::take(&rig.fleet, delivery).await;
+    }
 }

@@ -4,7 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use crate::commands::record::{Decided, Outcome, Record};
-use crate::contract::{Command, Envelope, Issuer, IssuerKind, Priority};
+use crate::contract::state::{Emergency, Link, Pose};
+use crate::contract::{
+    Activity, Command, Envelope, Fix, InactiveReason, Issuer, IssuerKind, MowerState, Priority,
+};
 
 /// When tests happen.
 pub(crate) fn noon() -> Timestamp {
@@ -36,5 +39,46 @@ pub(crate) fn record(mower: Uuid, command: Command) -> Record {
         area_clear: None,
         decided: Decided::default(),
         outcome: Outcome::PENDING,
+    }
+}
+
+/// A mower that is online and does this.
+pub(crate) fn state(mower: Uuid, activity: Activity, seq: u64, at: Timestamp) -> MowerState {
+    MowerState {
+        mower_id: mower,
+        activity,
+        ha_activity: activity.ha().to_owned(),
+        inactive_reason: InactiveReason::None,
+        position: Pose {
+            x: 0.0,
+            y: 0.0,
+            heading: 0.0,
+        },
+        position_accuracy_m: 0.02,
+        fix: Fix::RtkFixed,
+        battery_percent: 80.0,
+        battery_v: 25.0,
+        charging: false,
+        remaining_charge_s: None,
+        speed_mps: 0.0,
+        blade_on: false,
+        blade_rpm: 0,
+        blade_height_mm: 50,
+        job: None,
+        emergency: Emergency {
+            active: false,
+            latched: false,
+            reason: None,
+            since: None,
+        },
+        error: None,
+        link: Link {
+            online: true,
+            rssi_dbm: None,
+            rtt_ms: None,
+            last_seen: None,
+        },
+        seq,
+        at,
     }
 }

@@ -38,6 +38,12 @@ pub(crate) const GROUP: Uuid = Uuid::from_u128(0x61);
 
 const SECRET: [u8; 32] = [9; 32];
 
+/// Longer than any loaded machine needs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What outlasts a process.
+type Outlasting = (Arc<TempDir>, Place, Arc<CutBus>, Arc<HandClock>);
+
 /// The mower of this number.
 pub(crate) fn mower(number: u128) -> Uuid {
     Uuid::from_u128(0x1000 + number)
@@ -208,8 +214,17 @@ impl Rig {
         Self::with(mowers, Crash::default()).await
     }
 
+    /// With a gateway for which a stop waits so long.
+    pub(crate) async fn impatient(mowers: u128, patience: Duration) -> Self {
+        Self::made(mowers, Crash::default(), patience).await
+    }
+
     /// With a point at which the service hangs as if it had died.
     pub(crate) async fn with(mowers: u128, crash: Crash) -> Self {
+        Self::made(mowers, crash, PATIENCE).await
+    }
+
+    async fn made(mowers: u128, crash: Crash, patience: Duration) -> Self {
         let folder = Arc::new(TempDir::new().expect("a folder"));
         let place = Place::File(folder.path().join("mowers.db"));
         let records = Records::open(&place).await.expect("records");
@@ -217,7 +232,7 @@ impl Rig {
         records.pool().close().await;
         let bus = Arc::new(CutBus::default());
         let clock = Arc::new(HandClock(AtomicI64::new(noon().as_millisecond())));
-        Self::open(folder, place, bus, clock, Arc::default(), crash).await
+        Self::open((folder, place, bus, clock), Arc::default(), crash, patience).await
     }
 
     /// The same service after its process has died.
@@ -233,16 +248,20 @@ impl Rig {
         } = self;
         fleet.records.pool().close().await;
         drop(fleet);
-        Self::open(folder, place, bus, clock, rights, Crash::default()).await
+        Self::open(
+            (folder, place, bus, clock),
+            rights,
+            Crash::default(),
+            PATIENCE,
+        )
+        .await
     }
 
     async fn open(
-        folder: Arc<TempDir>,
-        place: Place,
-        bus: Arc<CutBus>,
-        clock: Arc<HandClock>,
+        (folder, place, bus, clock): Outlasting,
         rights: Arc<Rights>,
         crash: Crash,
+        patience: Duration,
     ) -> Self {
         let records = Records::open(&place).await.expect("records");
         let ops = gateway::serve(Arc::clone(&rights)).await;
@@ -257,7 +276,7 @@ impl Rig {
             bus: Arc::<CutBus>::clone(&bus),
             clock: Arc::clone(&shared_clock),
             roster: Roster::default(),
-            settings: settings(spool),
+            settings: settings(spool, patience),
             outbox: Default::default(),
             control: control.expect("control"),
             telemetry: Default::default(),
@@ -343,7 +362,7 @@ impl Rig {
     }
 }
 
-fn settings(spool: PathBuf) -> Settings {
+fn settings(spool: PathBuf, patience: Duration) -> Settings {
     Settings {
         account: ACCOUNT.to_owned(),
         limits: Limits::default(),
@@ -353,6 +372,7 @@ fn settings(spool: PathBuf) -> Settings {
         command_retention: Duration::from_secs(90 * 86_400),
         safety_retention: Duration::from_secs(3 * 365 * 86_400),
         export: None,
+        judged_within: patience,
         spool,
     }
 }

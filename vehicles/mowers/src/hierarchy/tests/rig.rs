@@ -237,6 +237,7 @@ impl Rig {
                 safety_retention: Duration::from_secs(3 * 365 * 86_400),
                 account: "acme".to_owned(),
                 export: None,
+                judged_within: Duration::from_secs(10),
                 spool,
             },
             outbox: Default::default(),

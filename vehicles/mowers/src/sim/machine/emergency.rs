@@ -25,18 +25,7 @@ impl Machine {
             active,
         });
         latch.active = active;
-        match self.mode {
-            Mode::Undocking | Mode::Mowing | Mode::Returning | Mode::Driving => {
-                self.enter(Mode::Paused);
-            }
-            Mode::Docked
-            | Mode::Paused
-            | Mode::Error
-            | Mode::Updating { .. }
-            | Mode::Off { .. } => {
-                self.wait = None;
-            }
-        }
+        self.halt();
         self.inactive = InactiveReason::EmergencyLatched;
     }
 
@@ -44,16 +33,16 @@ impl Machine {
     pub(super) fn stop(&mut self, reason: &str) {
         match self.profile.capabilities.stop_semantics {
             StopSemantics::MotorsOff | StopSemantics::PauseThenLock => self.latch(reason),
-            StopSemantics::Pause => {
-                if matches!(
-                    self.mode,
-                    Mode::Undocking | Mode::Mowing | Mode::Returning | Mode::Driving
-                ) {
-                    self.enter(Mode::Paused);
-                }
-                self.wait = None;
-            }
+            StopSemantics::Pause => self.halt(),
         }
+    }
+
+    /// Stands where it is and does not go on by itself.
+    fn halt(&mut self) {
+        if self.moving() {
+            self.enter(Mode::Paused);
+        }
+        self.wait = None;
     }
 
     /// The emergency button.
@@ -67,7 +56,7 @@ impl Machine {
             return false;
         }
         self.latch = None;
-        self.inactive = crate::contract::InactiveReason::None;
+        self.inactive = InactiveReason::None;
         true
     }
 }

@@ -48,7 +48,7 @@ proptest! {
     fn nothing_panics_and_a_latched_one_stands(
         events in prop::collection::vec((0..27_u8, 0.0..1.0_f64, 0.0..40.0_f64), 1..40),
     ) {
-        let mut rig = Rig::docked();
+        let mut rig = Rig::mowing();
         let mut latched_s = 0.0;
         for (what, number, seconds) in events {
             happen(&mut rig, what, number);
