@@ -8,6 +8,7 @@
 
 mod chain;
 mod journal;
+mod queue;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,6 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -31,7 +31,8 @@ pub use record::{Kind, Principal, Record, Resource, Verdict};
 pub use verify::{ChainReport, Ending, VerifyError, VerifyReport, verify};
 
 use crate::clock::Clock;
-use writer::{Fate, Message, Waiting, Writer};
+use queue::Queue;
+use writer::{Fate, Waiting, Writer};
 
 /// Where the records go and how many may wait in memory.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ impl Recorded {
 
 /// The audit log of this process.
 pub struct Audit {
-    sender: mpsc::Sender<Message>,
+    queue: Arc<Queue>,
     thread: Mutex<Option<JoinHandle<()>>>,
     timeout: Duration,
     gated: Arc<Semaphore>,
@@ -157,8 +158,8 @@ impl Audit {
     /// Opens a new file in the directory, linked to the last one of this
     /// instance, and starts the writer.
     pub fn open(settings: &AuditSettings, clock: Arc<dyn Clock>) -> Result<Self, AuditError> {
-        let (sender, receiver) = mpsc::channel();
-        let (writer, shared) = Writer::open(settings, clock, receiver)?;
+        let queue = Arc::new(Queue::default());
+        let (writer, shared) = Writer::open(settings, clock, Arc::clone(&queue))?;
         let thread = std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(move || writer.run())
@@ -167,7 +168,7 @@ impl Audit {
                 cause,
             })?;
         Ok(Self {
-            sender,
+            queue,
             thread: Mutex::new(Some(thread)),
             timeout: settings.timeout,
             gated: Arc::new(Semaphore::new(settings.max_gated)),
@@ -183,11 +184,11 @@ impl Audit {
             return Err(AuditError::Full);
         };
         let (ack, appended) = oneshot::channel();
-        self.send(Message::Append(Waiting {
+        self.queue.send(Waiting {
             record: Box::new(record),
             fate: Fate::Require(ack),
             _place: place,
-        }))?;
+        })?;
         match tokio::time::timeout(self.timeout, appended).await {
             Ok(Ok(true)) => Ok(Recorded { durable: true }),
             Ok(Ok(false)) => Err(AuditError::Failed),
@@ -224,7 +225,7 @@ impl Audit {
     /// that come later are refused.
     pub async fn close(&self) -> Result<Arc<AuditHead>, AuditError> {
         let (ack, closed) = oneshot::channel();
-        self.send(Message::Close(ack))?;
+        self.queue.close(ack)?;
         let clean = closed.await.map_err(|_| AuditError::Closed)?;
         let thread = self
             .thread
@@ -250,14 +251,16 @@ impl Audit {
                 fate,
                 _place: place,
             };
-            self.sender.send(Message::Append(waiting)).is_ok()
+            self.queue.send(waiting).is_ok()
         });
         if !sent {
             self.shared.count_dropped();
         }
     }
+}
 
-    fn send(&self, message: Message) -> Result<(), AuditError> {
-        self.sender.send(message).map_err(|_| AuditError::Closed)
+impl Drop for Audit {
+    fn drop(&mut self) {
+        self.queue.abandon();
     }
 }

@@ -4,6 +4,7 @@
 //! in enforced mode a caller is what a token of a configured issuer says, or
 //! nobody. A token that is present and bad is an error, never nobody.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use futures_util::future::join_all;
 use http::HeaderMap;
 use interlock_policies::{INSTALLATION, Mode, PrincipalFacts, PrincipalKind, Role};
 use jiff::Timestamp;
+use metrics::{Counter, counter};
 
 use crate::clock::Clock;
 use crate::config::auth::{AuthConfig, IssuerConfig};
@@ -28,7 +30,7 @@ mod roca;
 pub mod vet;
 
 #[cfg(test)]
-mod testkit;
+pub(crate) mod testkit;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -45,7 +47,7 @@ use principal::{Claims, ClaimsError};
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Names the caller in keys and records.
-    pub identity: Identity,
+    pub identity: Arc<Identity>,
     /// What sort of principal it is.
     pub kind: PrincipalKind,
     /// What the token says for the PDP. Role grants of the bundle's entities
@@ -65,17 +67,17 @@ impl Caller {
 
     /// The one caller of open mode.
     pub fn local_operator() -> Self {
-        Self::without_token(PrincipalKind::Person, "local", "operator", &Role::ALL)
+        Self::without_token(PrincipalKind::Person, "local", "operator", &Role::BUILT_IN)
     }
 
     fn without_token(kind: PrincipalKind, issuer: &str, subject: &str, roles: &[Role]) -> Self {
         let everywhere = || INSTALLATION.to_owned();
         Self {
-            identity: Identity {
+            identity: Arc::new(Identity {
                 issuer: issuer.to_owned(),
                 subject: subject.to_owned(),
                 actor: None,
-            },
+            }),
             kind,
             facts: PrincipalFacts {
                 kind,
@@ -84,7 +86,10 @@ impl Caller {
                 actor: None,
                 person: None,
                 tenants: roles.first().map(|_| everywhere()).into_iter().collect(),
-                grants: roles.iter().map(|role| (*role, everywhere())).collect(),
+                grants: roles
+                    .iter()
+                    .map(|role| (role.clone(), everywhere()))
+                    .collect(),
                 suspended: false,
             },
             token_digest: None,
@@ -130,6 +135,31 @@ impl From<NoKey> for AuthnError {
 #[derive(Debug)]
 pub struct Authenticator {
     scheme: Scheme,
+    tokens: Tokens,
+}
+
+/// Tokens, by what came of them.
+struct Tokens {
+    verified: Counter,
+    cached: Counter,
+    refused: Counter,
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        let tokens = |result: &'static str| counter!(names::TOKENS, "result" => result);
+        Self {
+            verified: tokens("verified"),
+            cached: tokens("cached"),
+            refused: tokens("refused"),
+        }
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Tokens").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -153,6 +183,7 @@ impl Authenticator {
     pub fn open() -> Self {
         Self {
             scheme: Scheme::Open(Arc::new(Caller::local_operator())),
+            tokens: Tokens::default(),
         }
     }
 
@@ -168,6 +199,7 @@ impl Authenticator {
                 cache: TokenCache::default(),
                 anonymous: Arc::new(Caller::anonymous()),
             },
+            tokens: Tokens::default(),
         }
     }
 
@@ -207,7 +239,7 @@ impl Authenticator {
     ) -> Result<Arc<Caller>, AuthnError> {
         let caller = self.told(headers, now).await;
         if caller.is_err() {
-            counted("refused");
+            self.tokens.refused.increment(1);
         }
         caller
     }
@@ -229,7 +261,7 @@ impl Authenticator {
             && let Some(issuer) = issuers.get(verified.issuer)
             && issuer.keys.generation() == verified.generation
         {
-            counted("cached");
+            self.tokens.cached.increment(1);
             return Ok(verified.caller);
         }
         let jws = Jws::parse(token.expose())?;
@@ -252,7 +284,7 @@ impl Authenticator {
                 generation,
             },
         );
-        counted("verified");
+        self.tokens.verified.increment(1);
         Ok(caller)
     }
 
@@ -282,10 +314,6 @@ impl Authenticator {
             Scheme::Enforced { issuers, .. } => issuers.iter(),
         }
     }
-}
-
-fn counted(result: &'static str) {
-    metrics::counter!(names::TOKENS, "result" => result).increment(1);
 }
 
 /// How often it is looked whether a key set is due.

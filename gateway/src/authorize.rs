@@ -12,14 +12,15 @@ use interlock_policies::{
 };
 use interlock_surface::{Class, Row};
 use jiff::Timestamp;
+use metrics::{Counter, counter};
 use quick_cache::sync::Cache;
 use tracing::error;
 use uuid::Uuid;
 
 use crate::authn::Caller;
 use crate::authn::cache::TokenDigest;
-use crate::policy::Policies;
-use crate::telemetry::names;
+use crate::policy::{Active, Policies};
+use crate::telemetry::{Known, names};
 
 /// Prepared principals kept. One costs a few kilobytes.
 const PRINCIPALS: usize = 4096;
@@ -29,7 +30,7 @@ const PRINCIPALS: usize = 4096;
 pub struct Permit {
     row: &'static Row,
     caller: Arc<Caller>,
-    evidence: Evidence,
+    evidence: Arc<Evidence>,
 }
 
 /// What a decision rested on; the same in the record and in the grant.
@@ -40,7 +41,7 @@ pub struct Evidence {
     /// When the caller asked.
     pub asked_at: Timestamp,
     /// Hash of the bundle that decided.
-    pub bundle: String,
+    pub bundle: Arc<str>,
     /// Generation of the registry that decided.
     pub registry: u64,
     /// Revision of the registered object that was judged.
@@ -67,8 +68,10 @@ pub enum Refusal {
 pub struct Refused {
     /// Which kind.
     pub refusal: Refusal,
+    /// What alone stands in the way of somebody who has the right.
+    pub problem: Option<interlock_policies::Problem>,
     /// What it rested on.
-    pub evidence: Evidence,
+    pub evidence: Arc<Evidence>,
 }
 
 /// One question to the PDP.
@@ -102,7 +105,7 @@ impl Permit {
     }
 
     /// What the decision rested on.
-    pub fn evidence(&self) -> &Evidence {
+    pub fn evidence(&self) -> &Arc<Evidence> {
         &self.evidence
     }
 }
@@ -110,9 +113,11 @@ impl Permit {
 /// The PDP with its prepared principals.
 pub struct Authorizer {
     policies: Arc<Policies>,
-    /// By token and bundle. Without a token there is one caller: nobody, or the
-    /// local operator of open mode.
-    principals: Cache<(Option<TokenDigest>, String), Principal>,
+    /// By token and the number of the bundle. Without a token there is one
+    /// caller: nobody, or the local operator of open mode.
+    principals: Cache<(Option<TokenDigest>, u64), Principal>,
+    /// By row and word.
+    decisions: Known<(&'static str, &'static str), Counter>,
 }
 
 impl Authorizer {
@@ -121,6 +126,7 @@ impl Authorizer {
         Authorizer {
             policies,
             principals: Cache::new(PRINCIPALS),
+            decisions: Known::default(),
         }
     }
 
@@ -135,15 +141,15 @@ impl Authorizer {
         let mut evidence = Evidence {
             decision: Uuid::now_v7(),
             asked_at: question.now,
-            bundle: bundle.hash().to_owned(),
+            bundle: Arc::clone(&active.hash),
             registry: question.registry,
             revision: question.revision,
             reasons: Vec::new(),
         };
         // Who the caller is, the active bundle's grants file says, whichever
         // bundle then decides.
-        let principal = self.principal(bundle, question.caller);
-        let mut decision = decide(bundle, principal.as_ref(), question);
+        let principal = self.principal(&active, question.caller);
+        let mut decision = self.decide(bundle, principal.as_ref(), question);
         if let Decision::Broken { errors } = &decision {
             let faults: Vec<String> = errors.iter().map(ToString::to_string).collect();
             error!(
@@ -154,11 +160,11 @@ impl Authorizer {
                 "a policy could not be evaluated"
             );
             if question.row.class == Class::SafetyWrite {
-                decision = decide(self.policies.minimal(), principal.as_ref(), question);
+                decision = self.decide(self.policies.minimal(), principal.as_ref(), question);
                 evidence.reasons.push("built-in minimal bundle".to_owned());
             }
         }
-        let refusal = match decision {
+        let (refusal, problem) = match decision {
             Decision::Allow { reasons } => {
                 evidence
                     .reasons
@@ -166,38 +172,83 @@ impl Authorizer {
                 return Ok(Permit {
                     row: question.row,
                     caller: Arc::clone(question.caller),
-                    evidence,
+                    evidence: Arc::new(evidence),
                 });
             }
-            Decision::Broken { .. } => Refusal::Broken,
-            Decision::Deny { reasons, visible } => {
+            Decision::Broken { .. } => (Refusal::Broken, None),
+            Decision::Deny {
+                reasons,
+                visible,
+                problem,
+            } => {
                 evidence
                     .reasons
                     .extend(reasons.iter().map(ToString::to_string));
                 match (question.caller.kind, visible) {
-                    (PrincipalKind::Anonymous, _) => Refusal::Unauthenticated,
-                    (_, true) => Refusal::Forbidden,
-                    (_, false) => Refusal::Hidden,
+                    (PrincipalKind::Anonymous, _) => (Refusal::Unauthenticated, None),
+                    (_, true) => (Refusal::Forbidden, problem),
+                    (_, false) => (Refusal::Hidden, None),
                 }
             }
         };
-        Err(Refused { refusal, evidence })
+        Err(Refused {
+            refusal,
+            problem,
+            evidence: Arc::new(evidence),
+        })
     }
 
     /// Whether `caller` would be allowed `row` on `resource`: the filter of
     /// lists, which omit what a caller may not see.
     pub fn allows(&self, question: &Question<'_>) -> bool {
         let active = self.policies.active();
-        let principal = self.principal(&active.bundle, question.caller);
-        decide(&active.bundle, principal.as_ref(), question).is_allow()
+        let principal = self.principal(&active, question.caller);
+        self.decide(&active.bundle, principal.as_ref(), question)
+            .is_allow()
     }
 
     /// The caller as Cedar knows it: what the token says and what the bundle's
     /// grants file adds, worked out once per token and bundle.
-    fn principal(&self, bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
-        let key = (caller.token_digest, bundle.hash().to_owned());
+    fn principal(&self, active: &Active, caller: &Caller) -> Result<Principal, FactsError> {
+        let key = (caller.token_digest, active.number);
         self.principals
-            .get_or_insert_with(&key, || prepare(bundle, caller))
+            .get_or_insert_with(&key, || prepare(&active.bundle, caller))
+    }
+
+    fn decide(
+        &self,
+        bundle: &Bundle,
+        principal: Result<&Principal, &FactsError>,
+        question: &Question<'_>,
+    ) -> Decision {
+        let decision = match principal {
+            Ok(principal) => {
+                bundle.decide(principal, question.row, question.resource, question.context)
+            }
+            Err(cause) => Decision::Broken {
+                errors: vec![Fault {
+                    policy: None,
+                    message: cause.to_string(),
+                }],
+            },
+        };
+        self.counted(question.row, &decision);
+        decision
+    }
+
+    fn counted(&self, row: &'static Row, decision: &Decision) {
+        let (row, word) = (row.name, word(decision));
+        let counted = || counter!(names::DECISIONS, "row" => row, "decision" => word);
+        self.decisions.get((row, word), counted).increment(1);
+    }
+}
+
+/// A decision as the metrics name it.
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allow { .. } => "allow",
+        Decision::Deny { .. } => "deny",
+        Decision::Broken { .. } => "broken",
     }
 }
 
@@ -209,34 +260,5 @@ fn prepare(bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
     facts.tenants.extend(entry.tenants);
     facts.grants.extend(entry.grants);
     facts.suspended |= entry.suspended;
-    Principal::prepare(&facts)
-}
-
-fn decide(
-    bundle: &Bundle,
-    principal: Result<&Principal, &FactsError>,
-    question: &Question<'_>,
-) -> Decision {
-    let decision = match principal {
-        Ok(principal) => {
-            bundle.decide(principal, question.row, question.resource, question.context)
-        }
-        Err(cause) => Decision::Broken {
-            errors: vec![Fault {
-                policy: None,
-                message: cause.to_string(),
-            }],
-        },
-    };
-    counted(question.row, &decision);
-    decision
-}
-
-fn counted(row: &Row, decision: &Decision) {
-    let word = match decision {
-        Decision::Allow { .. } => "allow",
-        Decision::Deny { .. } => "deny",
-        Decision::Broken { .. } => "broken",
-    };
-    metrics::counter!(names::DECISIONS, "row" => row.name, "decision" => word).increment(1);
+    bundle.principal(&facts)
 }

@@ -15,6 +15,7 @@ use interlock_surface::{Class, Row};
 use crate::config::ListenConfig;
 
 pub mod body;
+pub mod fields;
 pub mod headers;
 pub mod host;
 pub mod json;
@@ -138,6 +139,11 @@ impl Clean {
     pub fn query_for(&self, row: &Row) -> Result<&Query, QueryError> {
         self.query.only(row.query)?;
         Ok(&self.query)
+    }
+
+    /// What of the query `row` accepts; the rest is left out.
+    pub fn query_of(&self, row: &Row) -> Query {
+        self.query.kept(row.query)
     }
 
     /// Refuses what another web origin sends in open mode, where the browser of

@@ -22,6 +22,7 @@ use crate::problem::{Kind, Problem};
 use crate::registry::Registry;
 use crate::stop::StopLane;
 use crate::store::Store;
+use crate::telemetry::Requests;
 use crate::upstream::{Timeouts, Upstreams};
 
 /// One gateway instance.
@@ -64,6 +65,8 @@ pub struct Gateway {
     pub admission: Admission,
     /// Bounds of a request.
     pub limits: Limits,
+    /// What is counted of every request.
+    pub requests: Requests,
     /// Where a test ends this process.
     pub crash: CrashAt,
 }

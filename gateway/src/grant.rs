@@ -155,7 +155,7 @@ impl Mint {
             bundle: &evidence.bundle,
             registry: evidence.registry,
             revision: evidence.revision,
-            standing: false.then_some(&caller.facts),
+            standing: call.row.judges_members.then_some(&caller.facts),
             decision: Some(evidence.decision),
             asked_at: evidence.asked_at,
         };

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::gateway::Gateway;
+use crate::registry::is_fed;
 use crate::reply::{self, Reply};
 
 /// How long after its last word an instance counts as gone.
@@ -153,7 +154,10 @@ fn registered(gateway: &Gateway, name: &str) -> bool {
         return false;
     };
     let mut about = ROWS.iter().filter(|row| {
-        row.service == name && row.action.is_some() && row.resource_from == ResourceFrom::Service
+        row.service == name
+            && row.action.is_some()
+            && row.resource_from == ResourceFrom::Service
+            && is_fed(row.resource)
     });
     about.all(|row| {
         let known = gateway

@@ -32,4 +32,6 @@ pub mod start;
 pub mod stop;
 pub mod store;
 pub mod telemetry;
+#[cfg(test)]
+mod testkit;
 pub mod upstream;

@@ -4,11 +4,15 @@
 //! shows them as a table. Nothing outside the process is touched before the
 //! decision, except that a plan is read once, since it is judged on its record.
 
+mod account;
+pub(crate) mod anew;
 mod call;
 mod conclude;
 pub(crate) mod forward;
 mod keyed;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +25,6 @@ use tracing::error;
 
 use crate::authn::Caller;
 use crate::authorize::{Question, Refusal};
-use crate::edge::query::Query;
 use crate::edge::{self, Clean};
 use crate::effect::Effect;
 use crate::gateway::Gateway;
@@ -30,6 +33,7 @@ use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::server::{Peer, RequestBody};
 
+pub(crate) use anew::{Judged, send};
 pub(crate) use call::{Call, outcome, record as call_record};
 pub(crate) use conclude::{Spoken, Whole, doubtful, whole};
 pub(crate) use forward::{Forward, forward, settle as settle_call};
@@ -61,7 +65,7 @@ pub async fn handle(gateway: Arc<Gateway>, request: Request<RequestBody>, peer: 
             }
         }
     };
-    trail.count(&answer);
+    trail.count(&gateway, &answer);
     if head {
         reply::without_body(answer)
     } else {
@@ -83,7 +87,13 @@ async fn serve(
     // 2. What is not in the table does not exist.
     let (rows, params) = classify(&clean)?;
     trail.rows(rows);
-    let _place = gateway.admission.enter(peer.admission, rows.any().class)?;
+    // Where a kind may be a stop, nobody is turned away before it is known.
+    let stops = rows.iter().any(|row| row.class == Class::SafetyWrite);
+    let entry = match stops {
+        true => Class::SafetyWrite,
+        false => rows.any().class,
+    };
+    let _entered = gateway.admission.enter(peer.admission, entry)?;
     // 3. Who asks.
     let caller = gateway.authn.caller(&parts.headers, now).await?;
     trail.caller(&caller);
@@ -96,20 +106,27 @@ async fn serve(
     let asked = edge::body::read(rows, &parts.headers, body, patience).await?;
     let row = asked.row();
     trail.row(row);
+    clean.admits(row.class)?;
+    let _place = match stops && row.class != Class::SafetyWrite {
+        true => Some(gateway.admission.enter(peer.admission, row.class)?),
+        false => None,
+    };
     let key = key(row, &parts.headers)?;
     let query = match row.class {
-        Class::SafetyWrite => Query::default(),
+        // A parameter too many keeps no vehicle moving.
+        Class::SafetyWrite => clean.query_of(row),
         _ => clean.query_for(row)?.clone(),
     };
+    let query = account::named(gateway, row, query, &caller)?;
     // 5. Whether. The generation first: what is judged is at least that new.
     let registry = gateway.registry.generation();
-    let target = Target::find(gateway, row, &params, &caller, now).await?;
+    let target = Target::find(gateway, row, (&params, &query), &caller, now).await?;
     trail.resource(target.facts());
     let context = ContextFacts {
         mode: gateway.authn.mode(),
         loopback: clean.loopback(),
         kind: row.kind.map(str::to_owned),
-        ttl_ms: 0,
+        ttl_ms: asked.life(),
         idempotency_key: key.is_some(),
     };
     let question = Question {
@@ -138,15 +155,16 @@ async fn serve(
         headers: edge::headers::downstream_to_upstream(&parts.headers),
         if_match: call::if_match(row.class, &parts.headers)?,
         peer: clean.peer(),
-        resource: target.facts().clone(),
+        resource: Arc::clone(target.facts()),
         context,
         target,
     };
+    // Boxed: no class carries the room along that another one needs.
     match row.class {
-        Class::SafetyWrite => stop(gateway, call).await,
-        Class::Read | Class::PrivateRead => conclude::read(gateway, call).await,
+        Class::SafetyWrite => Box::pin(stop(gateway, call)).await,
+        Class::Read | Class::PrivateRead => Box::pin(conclude::read(gateway, call)).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
-            keyed::serve(gateway, call).await
+            Box::pin(keyed::serve(gateway, call)).await
         }
         Class::Internal => Err(Problem::not_found()),
     }
@@ -189,8 +207,11 @@ fn key(row: &Row, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem
 /// Only a read may do without a token, if policy opens it; and no foreign web
 /// page may ask an open gateway for anything but a stop.
 fn admit(clean: &Clean, rows: Candidates, caller: &Caller) -> Result<(), Problem> {
+    // One kind of a path may be a stop, which may come from anywhere.
+    if !rows.iter().any(|row| clean.admits(row.class).is_ok()) {
+        clean.admits(rows.any().class)?;
+    }
     for row in rows.iter() {
-        clean.admits(row.class)?;
         if caller.kind == PrincipalKind::Anonymous && row.class != Class::Read {
             return Err(Problem::unauthenticated("a bearer token is needed here"));
         }

@@ -32,6 +32,10 @@ pub struct Policies {
 pub struct Active {
     /// The bundle.
     pub bundle: Bundle,
+    /// Its hash.
+    pub hash: Arc<str>,
+    /// Which bundle it is of those this process took over, from 1.
+    pub number: u64,
     /// Since when it decides.
     pub since: Timestamp,
 }
@@ -74,7 +78,7 @@ impl Policies {
         };
         let reloader = Reloader::new(directory, Some(bundle.hash()));
         Ok(Policies {
-            active: ArcSwap::from_pointee(Active { bundle, since: now }),
+            active: ArcSwap::from_pointee(Active::new(bundle, 1, now)),
             refused: ArcSwapOption::new(refused),
             minimal: Bundle::minimal()?,
             copy,
@@ -101,19 +105,18 @@ impl Policies {
     /// Looks at the directory once and takes over what is new and good. Blocks
     /// for as long as a bundle takes to load: call it off the request path.
     pub fn poll(&self, now: Timestamp) {
-        let reload = self
-            .reloader
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .look();
-        match reload {
+        let mut reloader = self.reloader.lock().unwrap_or_else(PoisonError::into_inner);
+        match reloader.look() {
             Reload::Unchanged => {}
             Reload::Loaded(bundle) => {
                 info!(policy.hash = bundle.hash(), "policy bundle taken over");
                 metrics::counter!(telemetry::names::POLICY_RELOADS, "result" => "loaded")
                     .increment(1);
                 keep(&self.copy, &bundle);
-                self.active.store(Arc::new(Active { bundle, since: now }));
+                // Nobody else polls meanwhile: the reloader is held.
+                let number = self.active.load().number.saturating_add(1);
+                self.active
+                    .store(Arc::new(Active::new(bundle, number, now)));
                 self.refused.store(None);
             }
             Reload::Refused(diagnostics) => {
@@ -145,6 +148,17 @@ fn kept(copy: &Path) -> Option<Bundle> {
     bundle
         .inspect_err(|diagnostics| warn!(%diagnostics, "the kept policy bundle is refused too"))
         .ok()
+}
+
+impl Active {
+    fn new(bundle: Bundle, number: u64, since: Timestamp) -> Self {
+        Active {
+            hash: bundle.hash().into(),
+            bundle,
+            number,
+            since,
+        }
+    }
 }
 
 /// Polls for ever.

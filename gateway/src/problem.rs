@@ -11,7 +11,7 @@ use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICA
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::authorize::{Evidence, Refusal};
+use crate::authorize::{Refusal, Refused};
 use crate::effect::Effect;
 use kinds::Facts;
 pub use kinds::Kind;
@@ -96,13 +96,20 @@ impl Problem {
 
     /// What a refusal of the PDP looks like from outside. The policies that
     /// decided are named only to those who may see the object.
-    pub fn refusal(refusal: Refusal, evidence: &Evidence) -> Self {
-        match refusal {
+    pub fn refusal(refused: &Refused) -> Self {
+        let evidence = &refused.evidence;
+        match refused.refusal {
             Refusal::Unauthenticated => Problem::unauthenticated("this needs a bearer token here"),
-            Refusal::Forbidden => Problem::new(
-                Kind::Forbidden,
-                "you may see this, but no policy lets you do it",
-            )
+            Refusal::Forbidden => match refused.problem {
+                None => Problem::new(
+                    Kind::Forbidden,
+                    "you may see this, but no policy lets you do it",
+                ),
+                Some(problem) => Problem::new(
+                    problem.into(),
+                    "you have the right to do this, and a policy holds it back",
+                ),
+            }
             .with("reasons", json!(evidence.reasons))
             .with("decision", json!(evidence.decision)),
             Refusal::Hidden => Problem::not_found(),

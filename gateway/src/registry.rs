@@ -21,8 +21,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use interlock_surface::ResourceType;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 pub use attributes::AttributeError;
 pub use object::{Known, Object, Place};
@@ -37,6 +39,12 @@ use shards::Shards;
 /// The object type whose objects are themselves scopes.
 pub const SCOPE_TYPE: &str = "Scope";
 
+/// Whether objects of this type come from services. The gateway itself and its
+/// plans are known without.
+pub fn is_fed(kind: ResourceType) -> bool {
+    !matches!(kind, ResourceType::Gateway | ResourceType::Plan)
+}
+
 /// Checks the attributes of an object that is to be registered.
 ///
 /// # Errors
@@ -50,8 +58,8 @@ pub struct Registry {
     objects: Shards,
     heartbeats: ArcSwap<HashMap<String, Heartbeat>>,
     generation: AtomicU64,
-    /// Counts what was taken over, from wherever it came.
-    changes: AtomicU64,
+    /// Counts what was taken over, from wherever it came, and wakes who waits.
+    changes: watch::Sender<u64>,
     /// Serializes writers only.
     writer: Mutex<()>,
 }
@@ -62,7 +70,7 @@ impl Default for Registry {
             objects: Shards::new(),
             heartbeats: ArcSwap::default(),
             generation: AtomicU64::new(0),
-            changes: AtomicU64::new(0),
+            changes: watch::Sender::default(),
             writer: Mutex::new(()),
         }
     }
@@ -74,6 +82,23 @@ impl Registry {
         self.objects.get(kind, id)
     }
 
+    /// Waits until the object is known in this revision or a newer one, a
+    /// tombstone included. For how long is up to the caller.
+    pub async fn reaches(&self, kind: &str, id: &str, revision: u64) {
+        let mut changes = self.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            let known = self.known(kind, id);
+            if known.is_some_and(|object| object.revision >= revision) {
+                return;
+            }
+            // Fails only once the registry is gone, and this borrows it.
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Takes a change over if its revision is newer than what is known, and
     /// answers whether it was.
     pub fn apply(&self, object: &Object) -> bool {
@@ -81,7 +106,7 @@ impl Registry {
         if !self.objects.apply(object) {
             return false;
         }
-        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.changes.send_modify(|changes| *changes += 1);
         true
     }
 
@@ -112,7 +137,7 @@ impl Registry {
     /// How many changes were taken over since the start: the snapshot on disk
     /// is old when this has moved.
     pub fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+        *self.changes.borrow()
     }
 
     /// The store's sequence number up to which this memory has followed.

@@ -67,6 +67,16 @@ pub fn answered(status: StatusCode, headers: HeaderMap, body: Bytes) -> Reply {
     reply
 }
 
+/// A service's word to the caller. That something does not exist is said in the
+/// gateway's own bytes, so that nobody can tell what is missing there from what
+/// is hidden here.
+pub fn told(status: StatusCode, headers: HeaderMap, body: Bytes) -> Reply {
+    match status {
+        StatusCode::NOT_FOUND => problem(&Problem::not_found()),
+        _ => answered(status, headers, body),
+    }
+}
+
 /// What of an answer is kept under its key.
 pub fn keep(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> StoredAnswer {
     let text = |name| {

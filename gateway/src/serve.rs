@@ -64,7 +64,8 @@ impl Running {
     /// records.
     pub async fn serve(self, config: &Config, shutdown: impl Future<Output = ()>) {
         let gateway = self.gateway;
-        let tasks = background(&gateway, self.rings, config);
+        let mut tasks = background(&gateway, self.rings, config);
+        tasks.push(tokio::spawn(self.ops.metrics.clone().keep_small()));
         let (stop, stopped) = watch::channel(());
         let public = server::serve(
             self.public,
@@ -142,7 +143,7 @@ async fn announce(gateway: Arc<Gateway>) {
     }
 }
 
-fn public_handler(
+pub(crate) fn public_handler(
     gateway: Arc<Gateway>,
 ) -> impl Fn(Request<RequestBody>, Peer) -> BoxFuture + Send + Sync + 'static {
     move |request, peer| {
@@ -166,7 +167,7 @@ fn boxed(reply: Reply) -> Response<ResponseBody> {
     reply.map(ResponseBody::new)
 }
 
-fn setup(name: &'static str, limits: ServerLimits) -> Setup {
+pub(crate) fn setup(name: &'static str, limits: ServerLimits) -> Setup {
     Setup {
         name,
         limits,

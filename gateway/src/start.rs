@@ -36,7 +36,7 @@ use crate::serve::{Running, SNAPSHOT};
 use crate::server::ServerLimits;
 use crate::stop::StopLane;
 use crate::store::{EmbeddedConfig, RedisConfig, Store, StoreError};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Requests};
 use crate::upstream::{Endpoint, EndpointError, Timeouts, UpstreamLimits, Upstreams};
 
 /// After how long without a heartbeat a service's motion is refused.
@@ -142,6 +142,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         audit,
         detached: Detached::default(),
         admission: Admission::new(config.limits.max_concurrent as usize),
+        requests: Requests::default(),
         limits: limits(config),
         crash,
         random: Arc::new(SystemRandomness),

@@ -58,12 +58,14 @@ pub struct Stop {
     pub params: Params,
     /// Headers that may pass.
     pub headers: HeaderMap,
+    /// Query parameters, each one the row declares.
+    pub query: Query,
     /// The body as inspected.
     pub body: Bytes,
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// What was judged.
-    pub resource: ResourceFacts,
+    pub resource: Arc<ResourceFacts>,
 }
 
 impl StopLane {
@@ -110,7 +112,7 @@ impl StopLane {
     async fn send(&self, stop: &Stop, operation: Uuid) -> Result<Outcome, Problem> {
         let row = stop.permit.row();
         let now = self.clock.now();
-        let path_and_query = crossing::path_and_query(row, &stop.params, &Query::default())?;
+        let path_and_query = crossing::path_and_query(row, &stop.params, &stop.query)?;
         let timeout = self.timeouts.of(row.timeout);
         let grant = self.mint.permitted(
             &stop.permit,
@@ -156,7 +158,7 @@ fn told(row: &Row, answer: Answer) -> (Result<Reply, Problem>, Effect) {
         }
         Effect::None | Effect::Done => {
             let headers = upstream_to_downstream(&answer.headers);
-            (Ok(reply::answered(status, headers, answer.body)), effect)
+            (Ok(reply::told(status, headers, answer.body)), effect)
         }
     }
 }

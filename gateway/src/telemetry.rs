@@ -4,12 +4,15 @@
 //! only, whatever the filter says: what they trace may hold a header or a body,
 //! and a token, code or body is in no log.
 
+mod known;
 pub mod names;
 #[cfg(test)]
 mod tests;
 
 use std::io;
+use std::time::Duration;
 
+use metrics::{Counter, Histogram, counter, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use thiserror::Error;
 use tracing::{Level, Metadata, Subscriber};
@@ -19,10 +22,15 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 
+pub use known::Known;
+
 /// Upper bounds of the duration histograms, in seconds.
 const SECONDS: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
+
+/// How often durations that were measured are sorted into their buckets.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Telemetry that cannot be set up.
 #[derive(Debug, Error)]
@@ -114,10 +122,45 @@ impl Metrics {
         Ok(Self { handle })
     }
 
+    /// Metrics that collect nothing, for gateways that share a process.
+    #[cfg(test)]
+    pub(crate) fn apart() -> Self {
+        Self {
+            handle: PrometheusBuilder::new().build_recorder().handle(),
+        }
+    }
+
+    /// Sorts what was measured into its buckets for ever: until somebody does,
+    /// every single duration is kept.
+    pub async fn keep_small(self) {
+        let mut ticks = tokio::time::interval(UPKEEP);
+        loop {
+            ticks.tick().await;
+            self.handle.run_upkeep();
+        }
+    }
+
     /// All metrics in the Prometheus text format, version 0.0.4.
     pub fn render(&self) -> String {
         // Otherwise done by the exporter's own server, which we do not run.
         self.handle.run_upkeep();
         self.handle.render()
+    }
+}
+
+/// What is counted of every request.
+#[derive(Debug, Default)]
+pub struct Requests {
+    answered: Known<(&'static str, u16), Counter>,
+    seconds: Known<&'static str, Histogram>,
+}
+
+impl Requests {
+    /// Counts a request of this row and class, and how it was answered.
+    pub fn answered(&self, row: &'static str, class: &'static str, status: u16, took: Duration) {
+        let answered = || counter!(names::REQUESTS, "row" => row, "status" => status.to_string());
+        let seconds = || histogram!(names::REQUEST_SECONDS, "class" => class);
+        self.answered.get((row, status), answered).increment(1);
+        self.seconds.get(class, seconds).record(took.as_secs_f64());
     }
 }

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use interlock_policies::{
     Bundle, ContextFacts, INSTALLATION, Mode, Principal, PrincipalFacts, PrincipalKind,
-    ResourceFacts, Role,
+    ResourceFacts, Role, Roles, VehicleState,
 };
 use interlock_surface::{ResourceType, Row, row};
 
@@ -77,16 +77,19 @@ type Question = (&'static str, &'static Row, Principal);
 
 fn questions() -> Result<Vec<Question>, Box<dyn Error>> {
     let caller = |kind, role| {
-        Principal::prepare(&PrincipalFacts {
-            kind,
-            issuer: "https://idp.example".to_owned(),
-            subject: "someone".to_owned(),
-            actor: None,
-            person: None,
-            tenants: vec!["acme".to_owned()],
-            grants: vec![(role, "acme".to_owned())],
-            suspended: false,
-        })
+        Principal::prepare(
+            &PrincipalFacts {
+                kind,
+                issuer: "https://idp.example".to_owned(),
+                subject: "someone".to_owned(),
+                actor: None,
+                person: None,
+                tenants: vec!["acme".to_owned()],
+                grants: vec![(role, "acme".to_owned())],
+                suspended: false,
+            },
+            &Roles::default(),
+        )
     };
     let find = |name: &str| row(name).ok_or_else(|| format!("no row `{name}`"));
     let (person, agent) = (PrincipalKind::Person, PrincipalKind::Agent);
@@ -94,27 +97,27 @@ fn questions() -> Result<Vec<Question>, Box<dyn Error>> {
         (
             "a viewer reads",
             find("drones.swarm.state")?,
-            caller(person, Role::Viewer)?,
+            caller(person, Role::VIEWER)?,
         ),
         (
             "a viewer stops",
             find("drones.swarm.land")?,
-            caller(person, Role::Viewer)?,
+            caller(person, Role::VIEWER)?,
         ),
         (
             "an operator starts",
             find("drones.mission.start")?,
-            caller(person, Role::Operator)?,
+            caller(person, Role::OPERATOR)?,
         ),
         (
             "an agent proposes",
             find("drones.plan.propose")?,
-            caller(agent, Role::Operator)?,
+            caller(agent, Role::OPERATOR)?,
         ),
         (
             "a viewer is denied",
             find("drones.mission.start")?,
-            caller(person, Role::Viewer)?,
+            caller(person, Role::VIEWER)?,
         ),
     ])
 }
@@ -126,6 +129,7 @@ fn resource(row: &Row) -> ResourceFacts {
         id: "swarm-1".to_owned(),
         scopes: vec!["acme".to_owned(), INSTALLATION.to_owned()],
         proposer: None,
+        state: VehicleState::default(),
     }
 }
 

@@ -17,16 +17,17 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use cedar_policy::{Authorizer, Effect, PolicySet, Request, Schema};
+use cedar_policy::{Authorizer, Effect, Policy, PolicyId, PolicySet, Request, Schema};
 use cedar_policy_core::ast;
 use cedar_policy_core::extensions::Extensions;
 use interlock_surface::Row;
 
 use crate::decision::{Decision, Fault, Verdict};
 use crate::diagnostics::{Check, Diagnostic, Diagnostics};
-use crate::facts::{ContextFacts, Principal, ResourceFacts};
+use crate::facts::{ContextFacts, FactsError, Principal, PrincipalFacts, ResourceFacts};
 use crate::grants::{Directory, Entry, GrantsError};
 use crate::index::Index;
+use crate::problem::Problem;
 use crate::slice::{self, Action, OBSERVE, Resource, Vocabulary};
 use files::Files;
 use parse::Located;
@@ -67,6 +68,9 @@ struct Loaded {
     schema: Schema,
     policies: PolicySet,
     index: Index,
+    /// The permits alone.
+    permits: Index,
+    problems: HashMap<PolicyId, Problem>,
     vocabulary: Vocabulary,
     actions: HashMap<String, Action>,
     directory: Directory,
@@ -167,6 +171,14 @@ impl Bundle {
         &self.0.directory
     }
 
+    /// Makes a caller ready for decisions, with the roles of this bundle.
+    ///
+    /// # Errors
+    /// The facts are none that a verified token can give.
+    pub fn principal(&self, facts: &PrincipalFacts) -> Result<Principal, FactsError> {
+        Principal::prepare(facts, self.0.directory.roles())
+    }
+
     /// What the grants file says about an identity.
     pub fn directory_grants(&self, issuer: &str, subject: &str) -> Entry {
         self.0.directory.entry(issuer, subject)
@@ -264,7 +276,34 @@ impl Loaded {
             let (seen, _) = self.judge(&asking, OBSERVE)?.outcome()?;
             seen == Some(Effect::Permit)
         };
-        Ok(Decision::Deny { reasons, visible })
+        let problem = match visible {
+            true => self.problem(&asking, action, &reasons)?,
+            false => None,
+        };
+        Ok(Decision::Deny {
+            reasons,
+            visible,
+            problem,
+        })
+    }
+
+    /// What alone stands in the way: every guard that matched names a problem,
+    /// and without guards there is a permit.
+    fn problem(
+        &self,
+        asking: &Asking<'_>,
+        action: &str,
+        guards: &[PolicyId],
+    ) -> Result<Option<Problem>, Vec<Fault>> {
+        let named = guards.iter().map(|guard| self.problems.get(guard).copied());
+        let Some(named) = named.collect::<Option<Vec<Problem>>>() else {
+            return Ok(None);
+        };
+        let Some(first) = named.into_iter().min() else {
+            return Ok(None);
+        };
+        let (unguarded, _) = self.judge_by(&self.permits, asking, action)?.outcome()?;
+        Ok((unguarded == Some(Effect::Permit)).then_some(first))
     }
 
     fn resource(&self, facts: &ResourceFacts) -> Result<Resource, Vec<Fault>> {
@@ -275,6 +314,15 @@ impl Loaded {
     }
 
     fn judge(&self, asking: &Asking<'_>, name: &str) -> Result<Verdict, Vec<Fault>> {
+        self.judge_by(&self.index, asking, name)
+    }
+
+    fn judge_by(
+        &self,
+        index: &Index,
+        asking: &Asking<'_>,
+        name: &str,
+    ) -> Result<Verdict, Vec<Fault>> {
         let fault = |error: &dyn std::fmt::Display| vec![Fault::new(error)];
         let Some(action) = self.actions.get(name) else {
             return Err(fault(&format!("the schema declares no action `{name}`")));
@@ -292,7 +340,7 @@ impl Loaded {
         let slice = slice::slice(&principal.entity, action, &asking.resource);
         let slice = slice.map_err(|error| fault(&error))?;
         let kind = principal.kind.as_str();
-        let Some(candidates) = self.index.candidates(kind, name, asking.kind) else {
+        let Some(candidates) = index.candidates(kind, name, asking.kind) else {
             return Ok(Verdict::default());
         };
         let resource = &asking.resource.entity;
@@ -337,12 +385,22 @@ impl Policies {
     fn ready(self, files: &Files, directory: Directory) -> Result<Bundle, Diagnostics> {
         let index = Index::build(self.set.policies(), &self.schema);
         let index = index.map_err(|error| Diagnostic::new(Check::DuplicateId, error))?;
+        let permits = self.set.policies().filter(|p| p.effect() == Effect::Permit);
+        let permits = Index::build(permits, &self.schema);
+        let permits = permits.map_err(|error| Diagnostic::new(Check::DuplicateId, error))?;
+        let problem = |policy: &Policy| {
+            let problem = Problem::parse(policy.annotation("problem")?)?;
+            Some((policy.id().clone(), problem))
+        };
+        let problems = self.set.policies().filter_map(problem).collect();
         Ok(Bundle(Arc::new(Loaded {
             hash: files.hash(),
             files: files.clone(),
             schema: self.schema,
             policies: self.set,
             index,
+            permits,
+            problems,
             vocabulary: self.vocabulary,
             actions: self.actions,
             directory,

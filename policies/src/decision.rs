@@ -4,6 +4,8 @@ use std::fmt;
 
 use cedar_policy::{Effect, PolicyId, Response};
 
+use crate::problem::Problem;
+
 /// What was decided, and by which policies.
 ///
 /// Broken is neither: a policy could not be evaluated, so nothing it might have
@@ -21,6 +23,9 @@ pub enum Decision {
         reasons: Vec<PolicyId>,
         /// Whether the caller may know of the object: 403 if so, 404 if not.
         visible: bool,
+        /// What alone stands in the way of a caller who has the right and may
+        /// know of the object, where the guards that matched all name it.
+        problem: Option<Problem>,
     },
     /// The policies could not be evaluated.
     Broken {

@@ -53,6 +53,10 @@ pub enum Check {
     TenantGuard,
     /// A forbid covers stops.
     ForbidCoversStop,
+    /// A forbid covers a calming command.
+    ForbidCoversCalming,
+    /// A `@problem` that is none, or that stands on a permit.
+    Problem,
     /// No permit covers stops.
     StopNotPermitted,
     /// A permit covers `observe` without covering every stop with it.
@@ -69,7 +73,7 @@ pub enum Check {
 
 impl Check {
     /// Every check.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::Files,
         Self::Manifest,
         Self::Schema,
@@ -90,6 +94,8 @@ impl Check {
         Self::Warning,
         Self::TenantGuard,
         Self::ForbidCoversStop,
+        Self::ForbidCoversCalming,
+        Self::Problem,
         Self::StopNotPermitted,
         Self::ObservePermit,
         Self::Grants,
@@ -121,6 +127,8 @@ impl Check {
             Self::Warning => "warning",
             Self::TenantGuard => "tenant-guard",
             Self::ForbidCoversStop => "forbid-covers-stop",
+            Self::ForbidCoversCalming => "forbid-covers-calming",
+            Self::Problem => "problem",
             Self::StopNotPermitted => "stop-not-permitted",
             Self::ObservePermit => "observe-permit",
             Self::Grants => "grants",

@@ -1,6 +1,6 @@
 //! What a decision is made from: typed facts, checked when they are made.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use cedar_policy_core::ast::{EntityUID, EntityUIDEntry};
@@ -8,6 +8,7 @@ use interlock_surface::ResourceType;
 use thiserror::Error;
 
 use crate::grants::PersonId;
+use crate::roles::{Role, Roles};
 use crate::{identity, slice};
 
 /// The scope that every existing object lies in, besides its own.
@@ -37,44 +38,6 @@ impl PrincipalKind {
             Self::Agent => "Agent",
             Self::Service => "Service",
             Self::Anonymous => "Anonymous",
-        }
-    }
-}
-
-/// What a principal may hold on a scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Looks and stops.
-    Viewer,
-    /// Commands, proposes, dispatches.
-    Operator,
-    /// Drives by hand.
-    Driver,
-    /// Decides on plans.
-    Approver,
-    /// Registers and moves objects.
-    Admin,
-}
-
-impl Role {
-    /// Every role, in the order of the access matrix.
-    pub const ALL: [Self; 5] = [
-        Self::Viewer,
-        Self::Operator,
-        Self::Driver,
-        Self::Approver,
-        Self::Admin,
-    ];
-
-    /// The name of the role, as in the grants file and the schema.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Operator => "operator",
-            Self::Driver => "driver",
-            Self::Approver => "approver",
-            Self::Admin => "admin",
         }
     }
 }
@@ -114,7 +77,8 @@ pub struct PrincipalFacts {
     pub person: Option<PersonId>,
     /// The scopes of the accounts the caller belongs to.
     pub tenants: Vec<String>,
-    /// Roles by scope, from the token and the grants file together.
+    /// Roles by scope, from the token and the grants file together. One that
+    /// the bundle does not have gives nothing.
     pub grants: Vec<(Role, String)>,
     /// A suspended principal keeps sight, calming and stop, and nothing else.
     pub suspended: bool,
@@ -143,6 +107,24 @@ pub struct ResourceFacts {
     pub scopes: Vec<String>,
     /// For a plan: who proposed it.
     pub proposer: Option<Proposer>,
+    /// How the vehicle stands that it is, or that a plan is for.
+    pub state: VehicleState,
+}
+
+/// What the registry says of a vehicle and of the scopes it lies in, as far as
+/// guards ask. The default stands in nobody's way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VehicleState {
+    /// It is to be left alone but for looking, calming and stopping.
+    pub quarantined: bool,
+    /// Its site has quiet hours now, by the clock of the site.
+    pub quiet: bool,
+    /// Its account is suspended.
+    pub suspended: bool,
+    /// What the plan of its account includes. `None`, an account without such a
+    /// list, includes everything: where no plans are sold there is nothing to
+    /// withhold, and a fact that is missing by mistake must not strand a fleet.
+    pub features: Option<BTreeSet<String>>,
 }
 
 /// Facts of the request that belong to neither principal nor resource.
@@ -191,11 +173,11 @@ pub(crate) struct Prepared {
 }
 
 impl Principal {
-    /// Checks the facts and builds the entity.
+    /// Checks the facts, expands the roles and builds the entity.
     ///
     /// # Errors
     /// The facts are none that a verified token can give.
-    pub fn prepare(facts: &PrincipalFacts) -> Result<Self, FactsError> {
+    pub fn prepare(facts: &PrincipalFacts, roles: &Roles) -> Result<Self, FactsError> {
         check_issuer(&facts.issuer)?;
         check_subject(&facts.subject)?;
         if let Some(actor) = &facts.actor {
@@ -208,7 +190,7 @@ impl Principal {
             return Err(FactsError::Anonymous);
         }
         let entity =
-            slice::principal(facts).map_err(|error| FactsError::Name(error.to_string()))?;
+            slice::principal(facts, roles).map_err(|error| FactsError::Name(error.to_string()))?;
         let entry = entry(entity.uid().clone());
         Ok(Self(Arc::new(Prepared {
             kind: facts.kind,

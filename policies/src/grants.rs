@@ -5,15 +5,17 @@
 //! persons and suspensions by the canonical one, so that another spelling gains
 //! nothing and escapes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
+use interlock_surface::Relation;
 use interlock_surface::ids::is_id;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::facts::{self, Proposer, Role};
+use crate::facts::{self, Proposer};
 use crate::identity;
+use crate::roles::{Role, Roles};
 
 /// The id of a person in the grants file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,6 +56,7 @@ pub struct Directory {
     rights: HashMap<String, Rights>,
     // Who an identity belongs to or acts for, by canonical identity.
     owners: HashMap<String, Owner>,
+    roles: Roles,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -87,6 +90,8 @@ pub(crate) enum GrantsError {
 #[serde(deny_unknown_fields)]
 struct File {
     format: u32,
+    #[serde(default)]
+    roles: BTreeMap<Role, Vec<String>>,
     people: Vec<Person>,
     identities: Vec<Identity>,
 }
@@ -145,7 +150,10 @@ impl Directory {
             let what = format!("`format` is {}, and only 1 is known", file.format);
             return Err(value(what, "format"));
         }
-        let mut directory = Self::default();
+        let mut directory = Self {
+            roles: roles(file.roles)?,
+            ..Self::default()
+        };
         let mut ids = HashSet::new();
         for person in &file.people {
             check_id("person id", &person.id)?;
@@ -165,6 +173,11 @@ impl Directory {
             directory.add_identity(identity)?;
         }
         Ok(directory)
+    }
+
+    /// What each role gives: the built-in ones and those of the file.
+    pub fn roles(&self) -> &Roles {
+        &self.roles
     }
 
     /// What the file says about an identity; nothing when it is not listed.
@@ -206,7 +219,7 @@ impl Directory {
     }
 
     fn add_person(&mut self, person: &Person) -> Result<(), GrantsError> {
-        let rights = rights(&person.tenants, &person.grants)?;
+        let rights = self.check_rights(&person.tenants, &person.grants)?;
         let owner = Owner {
             person: Some(PersonId(person.id.clone())),
             acts_for: None,
@@ -219,13 +232,36 @@ impl Directory {
     }
 
     fn add_identity(&mut self, identity: &Identity) -> Result<(), GrantsError> {
-        let rights = rights(&identity.tenants, &identity.grants)?;
+        let rights = self.check_rights(&identity.tenants, &identity.grants)?;
         let owner = Owner {
             person: None,
             acts_for: identity.acts_for.clone().map(PersonId),
             suspended: identity.suspended,
         };
         self.add(&identity.issuer, &identity.subject, rights, owner)
+    }
+
+    fn check_rights(&self, tenants: &[String], grants: &[Grant]) -> Result<Rights, GrantsError> {
+        for scope in tenants
+            .iter()
+            .chain(grants.iter().map(|grant| &grant.scope))
+        {
+            check_id("scope id", scope)?;
+        }
+        for Grant { role, .. } in grants {
+            if self.roles.relations(role).is_empty() {
+                let known = self.roles.names().join(", ");
+                let what = format!("there is no role `{role}`; there are {known}");
+                return Err(value(what, role.as_str()));
+            }
+        }
+        let grants = grants
+            .iter()
+            .map(|grant| (grant.role.clone(), grant.scope.clone()));
+        Ok(Rights {
+            tenants: tenants.to_vec(),
+            grants: grants.collect(),
+        })
     }
 
     fn add(
@@ -247,18 +283,31 @@ impl Directory {
     }
 }
 
-fn rights(tenants: &[String], grants: &[Grant]) -> Result<Rights, GrantsError> {
-    for scope in tenants
-        .iter()
-        .chain(grants.iter().map(|grant| &grant.scope))
-    {
-        check_id("scope id", scope)?;
+/// The built-in roles with those of the file.
+fn roles(named: BTreeMap<Role, Vec<String>>) -> Result<Roles, GrantsError> {
+    let mut roles = Roles::default();
+    for (role, words) in named {
+        let mut relations = Vec::new();
+        for word in &words {
+            let Some(relation) = Relation::parse(word) else {
+                let known: Vec<&str> = Relation::ALL.iter().map(|r| r.as_str()).collect();
+                let known = known.join(", ");
+                let what = format!("role `{role}`: `{word}` is no relation; write one of {known}");
+                return Err(value(what, word));
+            };
+            relations.push(relation);
+        }
+        if relations.is_empty() {
+            let what = format!("role `{role}` gives nothing; list its relations");
+            return Err(value(what, role.as_str()));
+        }
+        let name = role.as_str().to_owned();
+        if !roles.add(role, relations) {
+            let what = format!("role `{name}` is built in, and its relations are fixed");
+            return Err(value(what, &name));
+        }
     }
-    let grants = grants.iter().map(|grant| (grant.role, grant.scope.clone()));
-    Ok(Rights {
-        tenants: tenants.to_vec(),
-        grants: grants.collect(),
-    })
+    Ok(roles)
 }
 
 fn check_id(what: &str, id: &str) -> Result<(), GrantsError> {

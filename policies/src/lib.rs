@@ -19,7 +19,9 @@ mod facts;
 mod grants;
 mod identity;
 mod index;
+mod problem;
 mod reload;
+mod roles;
 mod slice;
 
 pub use bundle::{Bundle, TENANT_GUARD};
@@ -28,7 +30,9 @@ pub use decision::{Decision, Fault};
 pub use diagnostics::{Check, Diagnostic, Diagnostics};
 pub use facts::{
     ContextFacts, FactsError, INSTALLATION, Mode, Principal, PrincipalFacts, PrincipalKind,
-    Proposer, ResourceFacts, Role,
+    Proposer, ResourceFacts, VehicleState,
 };
 pub use grants::{Directory, Entry, PersonId};
+pub use problem::Problem;
 pub use reload::{Reload, Reloader};
+pub use roles::{Role, Roles};

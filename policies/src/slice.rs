@@ -20,9 +20,11 @@ use cedar_policy_core::entities::err::EntitiesError;
 use cedar_policy_core::entities::{Entities as CoreEntities, NoEntitiesSchema, TCComputation};
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::parser::err::ParseErrors;
+use interlock_surface::{Relation, ResourceType};
 use thiserror::Error;
 
-use crate::facts::{ContextFacts, Mode, PrincipalFacts, ResourceFacts, Role};
+use crate::facts::{ContextFacts, Mode, PrincipalFacts, ResourceFacts, VehicleState};
+use crate::roles::{Role, Roles};
 
 /// The Cedar action that asks whether a caller may know of an object.
 pub(crate) const OBSERVE: &str = "observe";
@@ -90,7 +92,7 @@ impl Vocabulary {
         // A scope lies in itself without being its own ancestor.
         let parents = facts.scopes.iter().map(|id| self::uid(&self.scope, id));
         let parents = parents.filter(|parent| *parent != uid);
-        let attributes = proposer.map(|(identities, acts_for)| {
+        let proposer = proposer.map(|(identities, acts_for)| {
             let value = Value::record(
                 [
                     ("identities", strings(identities)),
@@ -100,6 +102,9 @@ impl Vocabulary {
             );
             ("proposer".into(), PartialValue::from(value))
         });
+        let stands = matches!(facts.kind, ResourceType::Mower | ResourceType::Plan);
+        let state = stands.then(|| ("state".into(), PartialValue::from(state(&facts.state))));
+        let attributes = proposer.into_iter().chain(state);
         let entity = Entity::new_with_attr_partial_value(
             uid.clone(),
             attributes,
@@ -130,22 +135,26 @@ impl Vocabulary {
     }
 }
 
-/// The entity of a caller.
-pub(crate) fn principal(facts: &PrincipalFacts) -> Result<Entity, Box<ParseErrors>> {
+/// The entity of a caller: its roles as the scopes of each relation.
+pub(crate) fn principal(facts: &PrincipalFacts, roles: &Roles) -> Result<Entity, Box<ParseErrors>> {
     let scope: EntityType = "Scope".parse().map_err(Box::new)?;
     let kind: EntityType = facts.kind.as_str().parse().map_err(Box::new)?;
     let scopes = |ids: &mut dyn Iterator<Item = &String>| {
         let uids: Vec<Value> = ids.map(|id| Value::from(uid(&scope, id))).collect();
         Value::set(uids, None)
     };
-    let role = |role: Role| {
-        let held = facts.grants.iter().filter(|(held, _)| *held == role);
-        (role.as_str(), scopes(&mut held.map(|(_, id)| id)))
+    let relation = |relation: &Relation| {
+        let gives = |role: &Role| roles.relations(role).contains(relation);
+        let held = facts.grants.iter().filter(|(role, _)| gives(role));
+        (relation.as_str(), scopes(&mut held.map(|(_, id)| id)))
     };
     let attributes = [
         ("identities", strings(facts.identities())),
         ("tenants", scopes(&mut facts.tenants.iter())),
-        ("grants", Value::record(Role::ALL.map(role), None)),
+        (
+            "grants",
+            Value::record(Relation::ALL.iter().map(relation), None),
+        ),
         ("suspended", Value::from(facts.suspended)),
     ];
     let id = crate::identity::exact(&facts.issuer, &facts.subject);
@@ -193,7 +202,18 @@ pub(crate) fn slice(
     Ok(Entities::from(core.map_err(Box::new)?))
 }
 
-fn strings(set: HashSet<String>) -> Value {
+fn state(state: &VehicleState) -> Value {
+    let flags = [
+        ("quarantined", Value::from(state.quarantined)),
+        ("quiet", Value::from(state.quiet)),
+        ("suspended", Value::from(state.suspended)),
+    ];
+    let features = state.features.as_ref();
+    let features = features.map(|set| ("features", strings(set.iter().cloned())));
+    Value::record(flags.into_iter().chain(features), None)
+}
+
+fn strings(set: impl IntoIterator<Item = String>) -> Value {
     Value::set(set.into_iter().map(Value::from), None)
 }
 

@@ -31,6 +31,17 @@ pub struct Effort {
     pub seconds: u32,
 }
 
+/// One part of the report, for whoever works on what it measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Many callers that read.
+    Reads,
+    /// Many callers that write.
+    Writes,
+    /// One caller alone.
+    Caller,
+}
+
 /// Measures everything and returns the report.
 ///
 /// # Panics
@@ -48,5 +59,20 @@ pub async fn run(effort: Effort) -> String {
     report.dispatches(&dispatch::measure().await);
     report.registry(registry::measure());
     report.decisions(&machine::decision_cost());
+    report.text()
+}
+
+/// Measures one part.
+///
+/// # Panics
+/// As [`run`] does.
+pub async fn run_part(part: Part, effort: Effort) -> String {
+    let mut report = Report::new(effort);
+    let stage = Stage::start().await;
+    match part {
+        Part::Reads => report.reads(&load::reads(&stage, effort).await),
+        Part::Writes => report.writes(&load::writes(&stage, effort).await),
+        Part::Caller => report.callers(&caller::measure(&stage, effort.rounds)),
+    }
     report.text()
 }

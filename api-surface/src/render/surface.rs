@@ -16,7 +16,8 @@ Generated from `api-surface/surface/`; do not edit. `cargo xtask golden` writes 
 
 Every endpoint and command kind there is. What is not in these tables does not exist: an unlisted
 path is 404, an unlisted method of a listed path is 405 with `Allow`, and HEAD is its GET without a
-body. A path parameter is a UUID, in any case, or an id: 1 to 64 of `A-Z a-z 0-9 . _ : -`, first a letter
+body. Where a path carries command kinds, the body says which at `command.kind`, the fields of the
+command stand beside it, and a kind that is not listed is refused. A path parameter is a UUID, in any case, or an id: 1 to 64 of `A-Z a-z 0-9 . _ : -`, first a letter
 or digit; other text there is 404. Query parameters and body fields that are not listed are 400.
 
 ";
@@ -191,6 +192,9 @@ fn served_by(row: &Row) -> String {
     }
     if let Some(becomes) = row.becomes {
         text.push_str(&format!(", becomes `{becomes}`"));
+    }
+    if row.judges_members {
+        text.push_str(", which asks about each member");
     }
     if row.stream {
         text.push_str(", unbuffered");

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use crate::compile::fault::{Fault, Law};
 use crate::compile::source::{Source, Sources};
 use crate::compile::{compile, compile_sources};
@@ -22,9 +24,45 @@ pub(crate) fn fixture(name: &str) -> Source {
     Source { label, text }
 }
 
+/// Component schemas that only fixtures use: commands to things.
+fn with_things(schemas: &str) -> String {
+    let mut all: Value = serde_json::from_str(schemas).expect("JSON");
+    let kind = |kind: &str| json!({ "properties": { "kind": { "const": kind } } });
+    let envelope = |mapping: Value| {
+        let command = json!({ "discriminator": { "propertyName": "kind", "mapping": mapping } });
+        json!({ "properties": { "command": command, "note": {} } })
+    };
+    let mut start = kind("start");
+    start["properties"]["speed"] = json!({});
+    let at = |name: &str| format!("#/components/schemas/{name}");
+    let things = [
+        ("StartThing", start),
+        ("TurnThing", kind("turn")),
+        ("HaltThing", kind("halt")),
+        (
+            "ThingRequest",
+            envelope(json!({ "start": at("StartThing"), "turn": at("TurnThing") })),
+        ),
+        ("OneTurn", envelope(json!({ "turn": at("TurnThing") }))),
+        // What it calls a turn is a halt.
+        ("OddTurn", envelope(json!({ "turn": at("HaltThing") }))),
+        ("PauseThing", kind("pause_mow")),
+        (
+            "PauseRequest",
+            envelope(json!({ "pause_mow": at("PauseThing") })),
+        ),
+        ("HaltRequest", envelope(json!({ "halt": at("HaltThing") }))),
+    ];
+    for (name, schema) in things {
+        all["schemas"][name] = schema;
+    }
+    all.to_string()
+}
+
 /// The repository's tables with the fixture in the place of what it is.
 pub(crate) fn with(fixture: &Source) -> Sources {
     let mut sources = Sources::read(root()).expect("readable");
+    sources.schemas.text = with_things(&sources.schemas.text);
     sources.services.clear();
     let has = |header: &str| fixture.text.lines().any(|line| line.starts_with(header));
     if has("[[timeout]]") {

@@ -192,3 +192,52 @@ fn request_bodies_are_closed_and_described() {
         }
     }
 }
+
+#[test]
+fn every_operation_has_an_id_of_its_own() {
+    let document = document();
+    let mut seen = BTreeSet::new();
+    for (path, method, operation) in operations(&document) {
+        let id = operation["operationId"].as_str().expect("an id").to_owned();
+        assert!(seen.insert(id.clone()), "{method} {path}: `{id}` twice");
+        assert!(!id.contains('+'), "{method} {path}: `{id}`");
+    }
+}
+
+/// The kinds of one path are one operation, whose body is told apart by the
+/// discriminator at `command.kind`.
+#[test]
+fn kinds_are_told_apart_by_a_discriminator() {
+    let document = document();
+    let mut seen = 0;
+    for (path, method, operation) in operations(&document) {
+        let rows = operation["x-interlock-rows"].as_array().expect("rows");
+        let kinds: BTreeSet<&str> = rows.iter().filter_map(|row| row["kind"].as_str()).collect();
+        if kinds.is_empty() {
+            assert_eq!(rows.len(), 1, "{method} {path}");
+            continue;
+        }
+        seen += 1;
+        let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let command = &resolve(&document, body)["properties"]["command"];
+        assert_eq!(command["discriminator"]["propertyName"], "kind", "{path}");
+        let mapping = command["discriminator"]["mapping"]
+            .as_object()
+            .expect("a mapping");
+        let mapped: BTreeSet<&str> = mapping.keys().map(String::as_str).collect();
+        assert_eq!(mapped, kinds, "{path}");
+        let variants = command["oneOf"].as_array().expect("variants");
+        for (kind, reference) in mapping {
+            let variant = serde_json::json!({ "$ref": reference });
+            assert!(variants.contains(&variant), "{path}: {kind}");
+            let schema = resolve(&document, &variant);
+            assert_eq!(
+                schema["properties"]["kind"]["const"],
+                kind.as_str(),
+                "{path}"
+            );
+            assert_eq!(schema["additionalProperties"], false, "{path}: {kind}");
+        }
+    }
+    assert_eq!(seen, 3, "mowers, groups and sites");
+}

@@ -195,40 +195,107 @@ fn plans_and_gated_writes_lead_somewhere() {
 
 #[test]
 fn kinds_of_one_path() {
+    let second = [("kind = \"turn\"", "kind = \"start\"")];
+    let laws = [Law::KindSchema, Law::DuplicateKey, Law::UndeclaredField];
+    check("mixed-kinds", &second, &laws);
+    let renamed = [("/things/{thing}/commands", "/things/{other}/commands")];
     check(
         "mixed-kinds",
-        &[("kind = \"start\"", "kind = \"pause\"")],
-        &[Law::DuplicateKey],
+        &renamed,
+        &[Law::KindSchema, Law::MixedKinds, Law::KindSchema],
     );
-    check(
-        "mixed-kinds",
-        &[("kind = \"start\"", "")],
-        &[Law::MixedKinds],
-    );
-    let renamed = [("/things/{thing}/change", "/things/{other}/change")];
-    check("mixed-kinds", &renamed, &[Law::MixedKinds]);
     let split = [("served_by = \"service\"", "served_by = \"gateway\"")];
     check("mixed-kinds", &split, &[Law::MixedKinds]);
 }
 
 #[test]
-fn kinds_of_one_path_read_bodies_alike() {
-    let with_body = |kind: &str, limit: u32| {
-        format!(
-            "kind = \"{kind}\"\nbody = \"optional\"\nbody_limit = {limit}\n\
-             request_schema = \"AbortRequest\"\nfields = {{ action = \"acting\" }}"
-        )
+fn where_kinds_stand() {
+    let field = |to: &str| {
+        [(
+            "kind_field = \"command.kind\"",
+            format!("kind_field = \"{to}\""),
+        )]
     };
-    let limits = |first: u32, second: u32, expected: &[Law]| {
-        let (pause, start) = (with_body("pause", first), with_body("start", second));
-        let edits = [
-            ("kind = \"pause\"", pause.as_str()),
-            ("kind = \"start\"", start.as_str()),
-        ];
-        check("mixed-kinds", &edits, expected);
+    for (to, laws) in [
+        // The first row's alone: its own fields and the other kind's field differ.
+        ("a.b.c", vec![Law::KindField]),
+        ("order.kind", vec![Law::KindField]),
+    ] {
+        let mut source = fixture("mixed-kinds.good");
+        for (from, to) in &field(to) {
+            source.text = source.text.replacen(from, to, 1);
+        }
+        let faults = compile_sources(&with(&source)).expect_err(to);
+        for law in laws {
+            assert!(faults.iter().any(|fault| fault.law == law), "{faults:#?}");
+        }
+    }
+    check(
+        "malformed",
+        &[("success = 200", "success = 200\nkind_field = \"kind\"")],
+        &[Law::KindField],
+    );
+}
+
+#[test]
+fn a_kind_is_read_from_a_body() {
+    check(
+        "calming-kind",
+        &[("body = \"required\"", "body = \"optional\"")],
+        &[Law::BodyRule],
+    );
+}
+
+#[test]
+fn every_kind_of_a_schema_is_a_row() {
+    let whole = [("\"OneTurn\"", "\"ThingRequest\"")];
+    check("calming-kind", &whole, &[Law::KindSchema]);
+}
+
+#[test]
+fn pausing_and_docking_calm() {
+    // The schema does not have the kind; what counts is the other law.
+    for kind in ["pause_mow", "return_to_dock"] {
+        let to = format!("kind = \"{kind}\"");
+        let mut source = fixture("calming-kind.good");
+        source.text = source.text.replacen("kind = \"turn\"", &to, 1);
+        let faults = compile_sources(&with(&source)).expect_err("not calming");
+        assert!(
+            faults.iter().any(|fault| fault.law == Law::CalmingKind),
+            "{faults:#?}"
+        );
+    }
+}
+
+#[test]
+fn accounts_and_members() {
+    let account = |from: &'static str, to: &'static str| {
+        check("account-resource", &[(from, to)], &[Law::AccountResource]);
     };
-    limits(9, 9, &[]);
-    limits(9, 10, &[Law::MixedKinds]);
+    account("\"Scope\"", "\"Swarm\"");
+    account("query = [\"account\"]", "");
+    account("\"account\"  # here", "\"service\"");
+    let public = [(
+        "class = \"private-read\"",
+        "public = true\nclass = \"read\"",
+    )];
+    check("members-served", &public, &[Law::MembersServed]);
+}
+
+#[test]
+fn reads_that_ask_or_do_not() {
+    check(
+        "read-method",
+        &[("\"POST\"", "\"GET\"")],
+        &[Law::ReadMethod, Law::BodyOnRead],
+    );
+    check("malformed", &[("\"GET\"", "\"POST\"")], &[Law::ReadMethod]);
+}
+
+#[test]
+fn what_waits_longer_is_answered_later() {
+    let hurried = [("timeout = \"path-preview\"", "timeout = \"stop\"")];
+    check("gated-fields", &hurried, &[Law::TimeoutOrder]);
 }
 
 #[test]

@@ -61,20 +61,23 @@ impl Chain {
     /// Appends the entry's line, with its newline, to `out`.
     pub(super) fn link(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) -> serde_json::Result<()> {
         let prev = std::mem::take(&mut self.hash);
-        let mut line = Line::new(entry, self.next, &prev);
-        let hash = hex(&Sha256::digest(serde_json::to_vec(&line)?));
-        line.hash = Some(&hash);
-        serde_json::to_writer(&mut *out, &line)?;
-        out.push(b'\n');
+        let hash = Line::new(entry, self.next, &prev).write(out)?;
         self.next = self.next.saturating_add(1);
         self.hash = hash;
         Ok(())
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A line without its hash, in the two halves between which that stands: each
+/// line is written once, and hashed as it was written.
 struct Line<'a> {
+    before: Before<'a>,
+    after: After<'a>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Before<'a> {
     at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_digest: Option<&'a str>,
@@ -94,8 +97,11 @@ struct Line<'a> {
     effect: Option<Effect>,
     #[serde(skip_serializing_if = "Option::is_none")]
     follows: Option<&'a Follows>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hash: Option<&'a str>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct After<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<&'a str>,
     kind: &'static str,
@@ -145,17 +151,19 @@ impl<'a> Line<'a> {
                 instance,
                 start,
                 follows,
-            } => Self {
-                instance: Some(instance),
-                start: Some(start),
-                follows,
-                ..Self::empty("start", at, seq, prev)
-            },
+            } => {
+                let mut line = Self::empty("start", at, seq, prev);
+                line.before.follows = follows;
+                line.after.instance = Some(instance);
+                line.after.start = Some(start);
+                line
+            }
             Entry::Record(record) => Self::of(record, seq, prev),
-            Entry::Gap { at, dropped } => Self {
-                dropped: Some(dropped),
-                ..Self::empty("gap", at, seq, prev)
-            },
+            Entry::Gap { at, dropped } => {
+                let mut line = Self::empty("gap", at, seq, prev);
+                line.before.dropped = Some(dropped);
+                line
+            }
             Entry::End { at } => Self::empty("end", at, seq, prev),
         }
     }
@@ -172,52 +180,70 @@ impl<'a> Line<'a> {
             kind: &resource.kind,
         });
         Self {
-            body_digest: record.body_digest.as_deref(),
-            bundle: record.bundle.as_deref(),
-            class: record.class.as_deref(),
-            decision: record.decision,
-            decision_id: record.decision_id,
-            duration_micros: record.duration_micros,
-            effect: record.effect,
-            operation: record.operation,
-            principal,
-            raw_path: record.raw_path(),
-            reasons: Some(record.reasons.as_slice()).filter(|reasons| !reasons.is_empty()),
-            registry_generation: record.registry_generation,
-            resource,
-            row: record.row.as_deref(),
-            status: record.status,
-            ..Self::empty(name(record.kind), record.at, seq, prev)
+            before: Before {
+                at: record.at,
+                body_digest: record.body_digest.as_deref(),
+                bundle: record.bundle.as_deref(),
+                class: record.class.as_deref(),
+                decision: record.decision,
+                decision_id: record.decision_id,
+                dropped: None,
+                duration_micros: record.duration_micros,
+                effect: record.effect,
+                follows: None,
+            },
+            after: After {
+                instance: None,
+                kind: name(record.kind),
+                operation: record.operation,
+                prev,
+                principal,
+                raw_path: record.raw_path(),
+                reasons: Some(record.reasons.as_slice()).filter(|reasons| !reasons.is_empty()),
+                registry_generation: record.registry_generation,
+                resource,
+                row: record.row.as_deref(),
+                seq,
+                start: None,
+                status: record.status,
+            },
         }
     }
 
     fn empty(kind: &'static str, at: Timestamp, seq: u64, prev: &'a str) -> Self {
         Self {
-            at,
-            body_digest: None,
-            bundle: None,
-            class: None,
-            decision: None,
-            decision_id: None,
-            dropped: None,
-            duration_micros: None,
-            effect: None,
-            follows: None,
-            hash: None,
-            instance: None,
-            kind,
-            operation: None,
-            prev,
-            principal: None,
-            raw_path: None,
-            reasons: None,
-            registry_generation: None,
-            resource: None,
-            row: None,
-            seq,
-            start: None,
-            status: None,
+            before: Before {
+                at,
+                ..Before::default()
+            },
+            after: After {
+                kind,
+                prev,
+                seq,
+                ..After::default()
+            },
         }
+    }
+
+    /// Appends the line and answers its hash.
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<String> {
+        let mut hashed = Sha256::new();
+        let begun = out.len();
+        serde_json::to_writer(&mut *out, &self.before)?;
+        // One object of the two: the brace between them becomes a comma.
+        out.pop();
+        out.push(b',');
+        hashed.update(out.get(begun..).unwrap_or_default());
+        let after = serde_json::to_vec(&self.after)?;
+        let after = after.get(1..).unwrap_or_default();
+        hashed.update(after);
+        let hash = hex(&hashed.finalize());
+        out.extend_from_slice(b"\"hash\":\"");
+        out.extend_from_slice(hash.as_bytes());
+        out.extend_from_slice(b"\",");
+        out.extend_from_slice(after);
+        out.push(b'\n');
+        Ok(hash)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -10,22 +9,15 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::audit::chain::Entry;
 use crate::audit::journal::Journal;
+use crate::audit::queue::Queue;
 use crate::audit::record::Record;
 use crate::audit::{AuditError, AuditSettings, Meters, Shared};
 use crate::clock::Clock;
 use crate::telemetry::names;
 
-/// Most records in one append.
-const MAX_GROUP: usize = 1024;
-
 /// How long appended records wait for a sync of their own, and how long the
 /// writer waits before it tries a failing file again.
 const PATIENCE: Duration = Duration::from_millis(200);
-
-pub(super) enum Message {
-    Append(Waiting),
-    Close(oneshot::Sender<bool>),
-}
 
 /// A record on its way to the file.
 pub(super) struct Waiting {
@@ -48,7 +40,7 @@ pub(super) enum Fate {
 pub(super) struct Writer {
     journal: Journal,
     clock: Arc<dyn Clock>,
-    receiver: Receiver<Message>,
+    queue: Arc<Queue>,
     shared: Arc<Shared>,
     /// Kept while the file cannot be written, in order.
     spool: Vec<Waiting>,
@@ -60,7 +52,7 @@ impl Writer {
     pub(super) fn open(
         settings: &AuditSettings,
         clock: Arc<dyn Clock>,
-        receiver: Receiver<Message>,
+        queue: Arc<Queue>,
     ) -> Result<(Self, Arc<Shared>), AuditError> {
         let journal = Journal::open(settings, clock.now())?;
         let shared = Arc::new(Shared {
@@ -76,7 +68,7 @@ impl Writer {
         let writer = Self {
             journal,
             clock,
-            receiver,
+            queue,
             shared: Arc::clone(&shared),
             spool: Vec::new(),
             unsynced: false,
@@ -87,37 +79,18 @@ impl Writer {
     /// Runs until the log is closed or everybody who could write is gone.
     pub(super) fn run(mut self) {
         loop {
-            let first = if self.unsynced || self.shared.failing.load(Ordering::Relaxed) {
-                self.receiver.recv_timeout(PATIENCE)
-            } else {
-                self.receiver.recv().map_err(RecvTimeoutError::from)
-            };
-            let mut group = std::mem::take(&mut self.spool);
-            let mut closing = None;
-            let idle = first.is_err();
-            match first {
-                Ok(message) => {
-                    let waiting = std::iter::once(message).chain(self.receiver.try_iter());
-                    for message in waiting.take(MAX_GROUP) {
-                        match message {
-                            Message::Append(waiting) => group.push(waiting),
-                            Message::Close(ack) => {
-                                closing = Some(ack);
-                                break;
-                            }
-                        }
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.append(group, true, false);
-                    return;
-                }
-            }
-            let written = self.append(group, idle, closing.is_some());
-            if let Some(ack) = closing {
+            let pressed = self.unsynced || self.shared.failing.load(Ordering::Relaxed);
+            let group = self.queue.take(pressed.then_some(PATIENCE));
+            let idle = group.records.is_empty();
+            let mut records = std::mem::take(&mut self.spool);
+            records.extend(group.records);
+            let written = self.append(records, idle || group.last, group.closing.is_some());
+            if let Some(ack) = group.closing {
                 // Whoever asked may be gone; the file is closed all the same.
                 let _ = ack.send(written);
+                return;
+            }
+            if group.last {
                 return;
             }
         }
@@ -180,5 +153,11 @@ impl Writer {
             (Fate::Drop, false) => self.shared.count_dropped(),
             (Fate::Spool | Fate::Drop, true) => {}
         }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.end();
     }
 }

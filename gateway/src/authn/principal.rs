@@ -1,5 +1,7 @@
 //! From verified claims to a principal.
 
+use std::sync::Arc;
+
 use interlock_policies::{PrincipalFacts, PrincipalKind, Role};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
@@ -96,11 +98,11 @@ impl Claims {
             (None, _) => None,
         };
         Ok(Caller {
-            identity: Identity {
+            identity: Arc::new(Identity {
                 issuer: config.issuer.clone(),
                 subject: subject.clone(),
                 actor: actor.clone(),
-            },
+            }),
             kind,
             facts: PrincipalFacts {
                 kind,
@@ -168,8 +170,9 @@ impl Claims {
         }
     }
 
-    /// Role grants: `{"operator": ["acme"]}`. A role we do not know gives
-    /// nothing; it must not take a stop away from its bearer.
+    /// Role grants: `{"operator": ["acme"]}`. What a role gives, the bundle
+    /// knows; one that it does not have gives nothing, and a text that can name
+    /// none is left out: it must not take a stop away from its bearer.
     fn grants(&self, name: &str) -> Result<Vec<(Role, String)>, ClaimsError> {
         let Some(claim) = self.0.get(name) else {
             return Ok(Vec::new());
@@ -178,10 +181,10 @@ impl Claims {
         let mut grants = Vec::new();
         for (role, scopes) in roles {
             let scopes = ids(scopes).ok_or_else(|| malformed(name))?;
-            let Some(role) = role_named(role) else {
+            let Some(role) = Role::named(role) else {
                 continue;
             };
-            grants.extend(scopes.into_iter().map(|scope| (role, scope)));
+            grants.extend(scopes.into_iter().map(|scope| (role.clone(), scope)));
         }
         if grants.len() > ENTRIES {
             return Err(malformed(name));
@@ -220,11 +223,6 @@ impl Claims {
             .map(Some)
             .ok_or_else(|| malformed(name))
     }
-}
-
-/// A role by its name in claims and in the grants file.
-fn role_named(name: &str) -> Option<Role> {
-    Role::ALL.into_iter().find(|role| role.as_str() == name)
 }
 
 /// A text that is not blank, of bounded length, without control characters.

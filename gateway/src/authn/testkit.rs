@@ -25,18 +25,18 @@ use tokio::task::AbortHandle;
 use crate::config::auth::IssuerConfig;
 
 /// The moment tests call now.
-pub(super) const NOW: i64 = 1_764_500_000;
+pub(crate) const NOW: i64 = 1_764_500_000;
 
-pub(super) fn at(seconds: i64) -> Timestamp {
+pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(NOW + seconds).unwrap()
 }
 
-pub(super) fn encode(bytes: impl AsRef<[u8]>) -> String {
+pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// A request's headers with one bearer token.
-pub(super) fn bearer(token: &str) -> HeaderMap {
+pub(crate) fn bearer(token: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let value = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
     headers.insert(header::AUTHORIZATION, value);
@@ -51,13 +51,13 @@ enum Pair {
 }
 
 /// A signing key and its public JWK.
-pub(super) struct SigningKey {
-    pub(super) kid: String,
+pub(crate) struct SigningKey {
+    pub(crate) kid: String,
     pair: Pair,
 }
 
 impl SigningKey {
-    pub(super) fn new(alg: &str, kid: &str) -> Self {
+    pub(crate) fn new(alg: &str, kid: &str) -> Self {
         let rsa = || RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
         let ec = |curve| EcdsaKeyPair::generate(curve).unwrap();
         let pair = match alg {
@@ -74,7 +74,7 @@ impl SigningKey {
         }
     }
 
-    pub(super) fn alg(&self) -> &'static str {
+    pub(crate) fn alg(&self) -> &'static str {
         match &self.pair {
             Pair::Rsa(_) => "RS256",
             Pair::Pss(_) => "PS256",
@@ -85,7 +85,7 @@ impl SigningKey {
     }
 
     /// The public key as issuers publish it.
-    pub(super) fn jwk(&self) -> Value {
+    pub(crate) fn jwk(&self) -> Value {
         let mut jwk = match &self.pair {
             Pair::Rsa(pair) | Pair::Pss(pair) => {
                 let public = pair.public_key();
@@ -112,7 +112,7 @@ impl SigningKey {
     }
 
     /// The public key as a PEM-less DER, which attackers use as HMAC secret.
-    pub(super) fn der(&self) -> Vec<u8> {
+    pub(crate) fn der(&self) -> Vec<u8> {
         match &self.pair {
             Pair::Rsa(pair) | Pair::Pss(pair) => {
                 pair.public_key().as_der().unwrap().as_ref().to_vec()
@@ -122,7 +122,7 @@ impl SigningKey {
         }
     }
 
-    pub(super) fn signature(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn signature(&self, message: &[u8]) -> Vec<u8> {
         let random = SystemRandom::new();
         match &self.pair {
             Pair::Rsa(pair) | Pair::Pss(pair) => {
@@ -141,7 +141,7 @@ impl SigningKey {
     }
 
     /// A token with exactly this header and these claims.
-    pub(super) fn sign(&self, header: &Value, claims: &Value) -> String {
+    pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
         let signed = format!(
             "{}.{}",
             encode(header.to_string()),
@@ -152,14 +152,14 @@ impl SigningKey {
     }
 
     /// A good token of this key.
-    pub(super) fn token(&self, claims: &Value) -> String {
+    pub(crate) fn token(&self, claims: &Value) -> String {
         let header = json!({"alg": self.alg(), "kid": self.kid, "typ": "at+jwt"});
         self.sign(&header, claims)
     }
 }
 
 /// Claims of a good token.
-pub(super) fn claims(issuer: &str) -> Value {
+pub(crate) fn claims(issuer: &str) -> Value {
     json!({
         "iss": issuer,
         "aud": "interlock",
@@ -172,7 +172,7 @@ pub(super) fn claims(issuer: &str) -> Value {
 
 /// What the issuer's key address does.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Keys(Value),
     Text(Vec<u8>),
     Status(u16),
@@ -190,14 +190,14 @@ struct Behaviour {
 
 /// An issuer on loopback.
 #[derive(Debug)]
-pub(super) struct Idp {
-    pub(super) url: String,
+pub(crate) struct Idp {
+    pub(crate) url: String,
     behaviour: Arc<Mutex<Behaviour>>,
     server: AbortHandle,
 }
 
 impl Idp {
-    pub(super) async fn start(keys: &[&SigningKey]) -> Self {
+    pub(crate) async fn start(keys: &[&SigningKey]) -> Self {
         let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
             .await
             .unwrap();
@@ -221,7 +221,7 @@ impl Idp {
     }
 
     /// The configuration that accepts this issuer.
-    pub(super) fn config(&self) -> IssuerConfig {
+    pub(crate) fn config(&self) -> IssuerConfig {
         IssuerConfig {
             // Long, so that a busy machine fails no test.
             fetch_timeout: Duration::from_secs(60),
@@ -229,28 +229,28 @@ impl Idp {
         }
     }
 
-    pub(super) fn answer(&self, answer: Answer) {
+    pub(crate) fn answer(&self, answer: Answer) {
         self.behaviour.lock().unwrap().answer = answer;
     }
 
-    pub(super) fn publish(&self, keys: &[&SigningKey]) {
+    pub(crate) fn publish(&self, keys: &[&SigningKey]) {
         self.answer(Answer::Keys(set(keys)));
     }
 
-    pub(super) fn name_issuer(&self, issuer: &str) {
+    pub(crate) fn name_issuer(&self, issuer: &str) {
         self.behaviour.lock().unwrap().issuer = issuer.to_owned();
     }
 
-    pub(super) fn name_jwks_uri(&self, uri: &str) {
+    pub(crate) fn name_jwks_uri(&self, uri: &str) {
         self.behaviour.lock().unwrap().jwks_uri = uri.to_owned();
     }
 
     /// How often the keys were asked for.
-    pub(super) fn fetches(&self) -> u64 {
+    pub(crate) fn fetches(&self) -> u64 {
         self.behaviour.lock().unwrap().fetches
     }
 
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.server.abort();
     }
 }
@@ -261,7 +261,7 @@ impl Drop for Idp {
     }
 }
 
-pub(super) fn set(keys: &[&SigningKey]) -> Value {
+pub(crate) fn set(keys: &[&SigningKey]) -> Value {
     json!({"keys": keys.iter().map(|key| key.jwk()).collect::<Vec<_>>()})
 }
 

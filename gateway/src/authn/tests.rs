@@ -64,7 +64,7 @@ async fn a_caller_is_what_the_token_says() {
     assert_eq!(caller.identity.subject, "alice");
     assert_eq!(caller.kind, PrincipalKind::Person);
     assert_eq!(caller.facts.tenants, ["acme"]);
-    assert_eq!(caller.facts.grants, [(Role::Operator, "acme".to_owned())]);
+    assert_eq!(caller.facts.grants, [(Role::OPERATOR, "acme".to_owned())]);
     assert!(caller.token_digest.is_some());
 
     // The second time from the cache, until the token ends.
@@ -239,7 +239,7 @@ async fn in_open_mode_everybody_is_the_local_operator() {
         assert_eq!(caller.identity.subject, "operator");
         assert_eq!(caller.kind, PrincipalKind::Person);
         assert_eq!(caller.facts.tenants, [INSTALLATION]);
-        let everywhere = Role::ALL.map(|role| (role, INSTALLATION.to_owned()));
+        let everywhere = Role::BUILT_IN.map(|role| (role, INSTALLATION.to_owned()));
         assert_eq!(caller.facts.grants, everywhere);
     }
     assert!(authenticator.keys(at(0)).is_empty());

@@ -3,12 +3,16 @@
 
 use std::sync::Arc;
 
-use interlock_policies::{ContextFacts, Decision, FactsError, Fault, Principal, ResourceFacts};
+use interlock_policies::{
+    Bundle, ContextFacts, Decision, FactsError, Fault, Principal, Problem, ResourceFacts,
+};
 use interlock_surface::{Class, Row};
+use metrics::counter;
 
-use super::{Authorizer, counted, prepare};
+use super::{Authorizer, prepare, word};
 use crate::authn::Caller;
 use crate::policy::{Active, Policies};
+use crate::telemetry::names;
 
 /// A caller as the bundle in force knows it, to be asked about many objects.
 pub struct Assessor {
@@ -33,6 +37,8 @@ pub struct Assessed {
     pub allowed: bool,
     /// Whether the caller may know of the object.
     pub visible: bool,
+    /// What alone stands in the way of a caller who has the right.
+    pub problem: Option<Problem>,
 }
 
 /// A policy could not be evaluated.
@@ -78,7 +84,7 @@ impl Assessor {
                 }]));
             }
         };
-        let judge = |bundle: &interlock_policies::Bundle| {
+        let judge = |bundle: &Bundle| {
             let observe = || match bundle.observe(principal, resource, context) {
                 Decision::Allow { .. } => Ok(true),
                 Decision::Deny { .. } => Ok(false),
@@ -90,19 +96,25 @@ impl Assessor {
                     Ok(Assessed {
                         allowed: visible,
                         visible,
+                        problem: None,
                     })
                 }
                 Question::Call(row) => {
                     let decision = bundle.decide(principal, row, resource, context);
-                    counted(row, &decision);
+                    let word = word(&decision);
+                    counter!(names::DECISIONS, "row" => row.name, "decision" => word).increment(1);
                     match decision {
                         Decision::Allow { .. } => Ok(Assessed {
                             allowed: true,
                             visible: observe()?,
+                            problem: None,
                         }),
-                        Decision::Deny { visible, .. } => Ok(Assessed {
+                        Decision::Deny {
+                            visible, problem, ..
+                        } => Ok(Assessed {
                             allowed: false,
                             visible,
+                            problem,
                         }),
                         Decision::Broken { errors } => Err(Broken(errors)),
                     }

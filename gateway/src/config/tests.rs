@@ -310,13 +310,13 @@ fn waits_nest() {
     );
     let redis = "kind = \"redis\"\nurl = \"redis://127.0.0.1\"\ntimeout_ms = ";
     let file = "kind = \"embedded\"\npath = \"store.db\"";
-    assert!(parse(&OPEN.replace(file, &format!("{redis}2499"))).is_ok());
+    assert!(parse(&OPEN.replace(file, &format!("{redis}1999"))).is_ok());
     check(
         OPEN,
         file,
-        &format!("{redis}2500"),
+        &format!("{redis}2000"),
         "store.timeout_ms",
-        "2500 ms; lower it",
+        "2000 ms; lower it",
     );
 }
 

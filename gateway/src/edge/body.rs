@@ -12,11 +12,9 @@ use hyper::body::Body;
 use interlock_surface::{BodyRule, Candidates, Class, Row, UnknownKind};
 use serde_json::{Map, Value};
 
+use super::fields;
 use super::json::{self, JsonError};
 use crate::server::RequestBodyError;
-
-/// The field that names the command kind where one path carries several.
-const KIND: &str = "kind";
 
 /// Why a body is refused. Names are given, values never are.
 #[derive(Debug, thiserror::Error)]
@@ -45,9 +43,17 @@ pub enum BodyError {
     /// A field the row does not know.
     #[error("the field `{}` is not known here", .0.escape_debug())]
     UnknownField(String),
-    /// `kind` is missing, not a string, or names no command of this path.
-    #[error(transparent)]
-    Kind(#[from] UnknownKind),
+    /// A field that holds others is something else.
+    #[error("the field `{0}` must be an object")]
+    NotNested(String),
+    /// The kind is missing, not a string, or names no command of this path.
+    #[error("`{field}`: {cause}")]
+    Kind {
+        /// The field that names the kind.
+        field: &'static str,
+        /// What is wrong.
+        cause: UnknownKind,
+    },
     /// The body did not arrive in time (408).
     #[error("the body did not arrive within {} ms", .0.as_millis())]
     Slow(Duration),
@@ -73,6 +79,13 @@ impl Asked {
     /// The body, always an object; `None` when none was sent.
     pub fn body(&self) -> Option<&Value> {
         self.body.as_ref()
+    }
+
+    /// How long the command is to live, in milliseconds; 0 where the body does
+    /// not say.
+    pub fn life(&self) -> i64 {
+        let fields = self.body.as_ref().and_then(Value::as_object);
+        fields.map_or(0, |fields| fields::life(self.row, fields))
     }
 
     /// The canonical text of the body (RFC 8785), which is what is forwarded
@@ -165,7 +178,7 @@ fn incomplete(cause: &(dyn Error + 'static), patience: Duration) -> BodyError {
 
 fn judge(rows: Candidates, headers: &HeaderMap, raw: &Bytes) -> Result<Asked, BodyError> {
     if raw.is_empty() {
-        let row = rows.choose(None)?;
+        let row = choose(rows, &Map::new())?;
         return match row.body {
             BodyRule::Required => Err(BodyError::Missing),
             BodyRule::None | BodyRule::Optional => Ok(Asked {
@@ -178,11 +191,17 @@ fn judge(rows: Candidates, headers: &HeaderMap, raw: &Bytes) -> Result<Asked, Bo
     if !json_type(headers) {
         return Err(BodyError::ContentType);
     }
-    let Value::Object(fields) = json::parse(raw)? else {
+    let Value::Object(mut fields) = json::parse(raw)? else {
         return Err(BodyError::NotAnObject);
     };
-    let row = rows.choose(fields.get(KIND).and_then(Value::as_str))?;
-    known(row, &fields)?;
+    let row = choose(rows, &fields)?;
+    let known = fields::Known::of(row);
+    // What is not known of a stop that is a kind is left out: it must not keep
+    // a vehicle moving, and the service must not see what nobody judged.
+    match row.class == Class::SafetyWrite && row.kind.is_some() {
+        true => known.keep(&mut fields),
+        false => known.check(&fields)?,
+    }
     let body = Value::Object(fields);
     // Cannot fail on a value whose numbers are finite and names are strings.
     let canonical = serde_json_canonicalizer::to_vec(&body).map_err(|_| BodyError::Broken)?;
@@ -193,18 +212,12 @@ fn judge(rows: Candidates, headers: &HeaderMap, raw: &Bytes) -> Result<Asked, Bo
     })
 }
 
-/// Whether every field is one the row declares; `kind` is where it chose the
-/// row.
-fn known(row: &Row, fields: &Map<String, Value>) -> Result<(), BodyError> {
-    let unknown = fields.keys().find(|name| {
-        let name = name.as_str();
-        let chose = row.kind.is_some() && name == KIND;
-        !chose && !row.acting.contains(&name) && !row.annotation.contains(&name)
-    });
-    match unknown {
-        Some(name) => Err(BodyError::UnknownField(name.clone())),
-        None => Ok(()),
-    }
+/// The row that the body's kind names, where the path has kinds.
+fn choose(rows: Candidates, fields: &Map<String, Value>) -> Result<&'static Row, BodyError> {
+    let field = rows.any().kind_field.unwrap_or_default();
+    let kind = fields::at(fields, field).and_then(Value::as_str);
+    rows.choose(kind)
+        .map_err(|cause| BodyError::Kind { field, cause })
 }
 
 /// `application/json`, with no parameter but `charset=utf-8` (RFC 8259 section

@@ -109,6 +109,27 @@ impl Query {
         self.pairs.iter().map(|(name, value)| (&**name, &**value))
     }
 
+    /// The same without the parameters that are not `declared`.
+    #[must_use]
+    pub fn kept(&self, declared: &[&str]) -> Self {
+        let pairs = self.pairs.iter();
+        Self {
+            pairs: pairs
+                .filter(|(name, _)| declared.contains(&&**name))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// The same with a parameter that was not given.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        if self.get(name).is_none() {
+            self.pairs.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
     /// Checks that every parameter is one of `declared`.
     ///
     /// # Errors

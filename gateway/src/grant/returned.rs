@@ -1,5 +1,7 @@
 //! A grant that comes back: a service shows it to ask about the same caller.
 
+use std::sync::Arc;
+
 use interlock_policies::{PrincipalFacts, PrincipalKind};
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
@@ -116,11 +118,11 @@ impl Mint {
             .ok_or(ReturnedError::Malformed)?;
         Ok(Returned {
             caller: Caller {
-                identity: Identity {
+                identity: Arc::new(Identity {
                     issuer: who.issuer.clone(),
                     subject: who.subject.clone(),
                     actor: who.actor.clone(),
-                },
+                }),
                 kind,
                 facts: PrincipalFacts {
                     kind,

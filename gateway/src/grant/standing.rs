@@ -25,13 +25,12 @@ impl Standing {
         }
     }
 
-    /// The role grants. A role that this gateway does not know gives nothing,
-    /// as in a token.
+    /// The role grants. A text that can name no role gives nothing, as in a
+    /// token.
     pub(super) fn grants(&self) -> Vec<(Role, String)> {
-        let known = |name: &str| Role::ALL.into_iter().find(|role| role.as_str() == name);
         let roles = self.roles.iter();
         roles
-            .filter_map(|(role, scope)| Some((known(role)?, scope.clone())))
+            .filter_map(|(role, scope)| Some((Role::named(role)?, scope.clone())))
             .collect()
     }
 }

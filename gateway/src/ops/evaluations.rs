@@ -19,6 +19,7 @@ use crate::gateway::Gateway;
 use crate::grant::Returned;
 use crate::pipeline::judged;
 use crate::problem::{Kind, Problem};
+use crate::registry::is_fed;
 use crate::reply::{self, Reply};
 
 /// The action that asks whether the caller may know of an object.
@@ -81,6 +82,8 @@ struct Context {
     visible: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'static str>,
 }
 
 /// One question, understood.
@@ -147,7 +150,7 @@ fn understood(service: &str, evaluations: Vec<Evaluation>) -> Result<Vec<Asked>,
                 .map(|row| (Question::Call(row), row)),
         };
         match found {
-            Some((question, row)) if row.resource != ResourceType::Plan => Ok(Asked {
+            Some((question, row)) if is_fed(row.resource) => Ok(Asked {
                 question,
                 kind: row.resource,
                 id,
@@ -180,7 +183,7 @@ fn judge(
     record.class = Some(row.class.as_str().into());
     record.principal = Some(Principal {
         kind: returned.caller.kind.as_str().into(),
-        identity: Arc::new(returned.caller.identity.clone()),
+        identity: Arc::clone(&returned.caller.identity),
     });
     record.decision_id = returned.decision;
     record.bundle = Some(assessor.bundle().into());
@@ -218,6 +221,7 @@ fn judge(
             context: Context {
                 visible: one.visible,
                 revision,
+                problem: one.problem.map(interlock_policies::Problem::as_str),
             },
         })
         .collect();
@@ -253,3 +257,6 @@ fn one(
     let assessed = assessor.assess(asked.question, &facts, &context)?;
     Ok((assessed, resolved.map(|object| object.revision)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use interlock_surface::ids::is_uuid;
-use interlock_surface::{Params, ROWS, ResourceType, Row, ScopeId};
+use interlock_surface::{Params, ROWS, Row, ScopeId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use crate::gateway::Gateway;
 use crate::grant::Keyrings;
 use crate::plans::ObjectRef;
 use crate::problem::{Kind, Problem};
-use crate::registry::{Object, SCOPE_TYPE, check_attributes};
+use crate::registry::{Object, SCOPE_TYPE, check_attributes, is_fed};
 use crate::reply::{self, Reply};
 use crate::store::{Heartbeat, Put, RegistryObject};
 
@@ -144,10 +144,9 @@ fn refused(cause: FeedTokenError) -> Problem {
 fn key(call: &FeedCall<'_>, owner: &str) -> Result<ObjectRef, Problem> {
     let param = |name| call.params.get(name).unwrap_or_default().to_owned();
     let (kind, id) = (param("type"), param("id"));
-    let ours = [ResourceType::Gateway, ResourceType::Plan];
     let fed = kind == SCOPE_TYPE
         || ROWS.iter().any(|row| {
-            row.service == owner && row.resource.as_str() == kind && !ours.contains(&row.resource)
+            row.service == owner && row.resource.as_str() == kind && is_fed(row.resource)
         });
     match fed {
         true if spelled(&id) => Ok(ObjectRef { kind, id }),

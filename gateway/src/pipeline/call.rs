@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderMap;
 use http::header::IF_MATCH;
 use http::request::Parts;
+use http::{HeaderMap, Uri};
 use interlock_policies::{ContextFacts, ResourceFacts};
 use interlock_surface::{Candidates, Class, Params, Row};
 use jiff::Timestamp;
@@ -22,11 +22,10 @@ use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
-use crate::plans::PlanDigest;
+use crate::plans::{ObjectRef, PlanDigest};
 use crate::problem::{Kind, Problem};
 use crate::reply::Reply;
 use crate::stop::Stop;
-use crate::telemetry;
 
 /// A call that policy allows, with everything it takes to carry it out.
 #[derive(Debug)]
@@ -50,7 +49,7 @@ pub(crate) struct Call {
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// What was judged.
-    pub resource: ResourceFacts,
+    pub resource: Arc<ResourceFacts>,
     /// Under which circumstances.
     pub context: ContextFacts,
     /// The plan, where the call is about one.
@@ -67,7 +66,13 @@ impl Call {
             headers: self.headers,
             peer: self.peer,
             resource: self.resource,
+            query: self.query,
         }
+    }
+
+    /// The registered object that the call is about: of a plan its vehicle.
+    pub(crate) fn object(&self) -> ObjectRef {
+        self.target.object()
     }
 
     /// The record of this call, so far without an outcome.
@@ -92,6 +97,29 @@ pub(crate) fn record(
     record
 }
 
+/// A record about a call that was refused after it had been allowed.
+pub(crate) fn refusal(
+    row: &'static Row,
+    caller: &Caller,
+    resource: &ResourceFacts,
+    refused: &Refused,
+    at: Timestamp,
+) -> Record {
+    let mut record = Record::new(audit::Kind::Refusal, at);
+    describe(&mut record, row, caller);
+    describe_decision(&mut record, &refused.evidence);
+    record.decision = Some(verdict(refused.refusal));
+    record.resource = Some(described(resource));
+    record
+}
+
+fn verdict(refusal: Refusal) -> Verdict {
+    match refusal {
+        Refusal::Broken => Verdict::Broken,
+        _ => Verdict::Deny,
+    }
+}
+
 fn described(resource: &ResourceFacts) -> Resource {
     Resource {
         id: resource.id.clone(),
@@ -104,14 +132,14 @@ fn describe(record: &mut Record, row: &'static Row, caller: &Caller) {
     record.class = Some(row.class.as_str().into());
     record.principal = Some(Principal {
         kind: caller.kind.as_str().into(),
-        identity: Arc::new(caller.identity.clone()),
+        identity: Arc::clone(&caller.identity),
     });
 }
 
 fn describe_decision(record: &mut Record, evidence: &Evidence) {
     record.decision_id = Some(evidence.decision);
     record.reasons = evidence.reasons.iter().cloned().map(Into::into).collect();
-    record.bundle = Some(evidence.bundle.as_str().into());
+    record.bundle = Some(Arc::clone(&evidence.bundle));
     record.registry_generation = Some(evidence.registry);
 }
 
@@ -144,11 +172,11 @@ pub(super) struct Trail {
     /// When the head came in.
     pub at: Timestamp,
     started: Instant,
-    target: String,
+    uri: Uri,
     row: Option<&'static Row>,
     caller: Option<Arc<Caller>>,
-    resource: Option<Resource>,
-    evidence: Option<Evidence>,
+    resource: Option<Arc<ResourceFacts>>,
+    evidence: Option<Arc<Evidence>>,
     verdict: Option<Verdict>,
     unclean: bool,
 }
@@ -158,7 +186,7 @@ impl Trail {
         Trail {
             at,
             started: Instant::now(),
-            target: parts.uri.path().to_owned(),
+            uri: parts.uri.clone(),
             row: None,
             caller: None,
             resource: None,
@@ -192,22 +220,19 @@ impl Trail {
         self.caller = Some(Arc::clone(caller));
     }
 
-    pub(super) fn resource(&mut self, resource: &ResourceFacts) {
-        self.resource = Some(described(resource));
+    pub(super) fn resource(&mut self, resource: &Arc<ResourceFacts>) {
+        self.resource = Some(Arc::clone(resource));
     }
 
     pub(super) fn permitted(&mut self, permit: &Permit) {
-        self.evidence = Some(permit.evidence().clone());
+        self.evidence = Some(Arc::clone(permit.evidence()));
         self.verdict = Some(Verdict::Allow);
     }
 
     /// Notes a refusal and turns it into its problem.
     pub(super) fn denied(&mut self, refused: Refused) -> Problem {
-        self.verdict = Some(match refused.refusal {
-            Refusal::Broken => Verdict::Broken,
-            _ => Verdict::Deny,
-        });
-        let problem = Problem::refusal(refused.refusal, &refused.evidence);
+        self.verdict = Some(verdict(refused.refusal));
+        let problem = Problem::refusal(&refused);
         self.evidence = Some(refused.evidence);
         problem
     }
@@ -220,9 +245,9 @@ impl Trail {
         record.class = self.row.map(|row| row.class.as_str().into());
         record.principal = self.caller.as_ref().map(|caller| Principal {
             kind: caller.kind.as_str().into(),
-            identity: Arc::new(caller.identity.clone()),
+            identity: Arc::clone(&caller.identity),
         });
-        record.resource.clone_from(&self.resource);
+        record.resource = self.resource.as_deref().map(described);
         if let Some(evidence) = &self.evidence {
             describe_decision(&mut record, evidence);
         }
@@ -231,7 +256,7 @@ impl Trail {
         record.status = Some(facts.status);
         record.effect = Some(problem.effect_was());
         if self.row.is_none() {
-            record = record.with_raw_path(&self.target);
+            record = record.with_raw_path(self.uri.path());
         }
         gateway.audit.note(record);
         info!(
@@ -246,14 +271,13 @@ impl Trail {
         );
     }
 
-    pub(super) fn count(&self, reply: &Reply) {
+    pub(super) fn count(&self, gateway: &Gateway, reply: &Reply) {
         let row = self.row.map_or("none", |row| row.name);
         let class = self.row.map_or("none", |row| row.class.as_str());
-        let status = reply.status().as_u16().to_string();
-        metrics::counter!(telemetry::names::REQUESTS, "row" => row, "status" => status)
-            .increment(1);
-        metrics::histogram!(telemetry::names::REQUEST_SECONDS, "class" => class)
-            .record(self.started.elapsed().as_secs_f64());
+        let status = reply.status().as_u16();
+        gateway
+            .requests
+            .answered(row, class, status, self.started.elapsed());
     }
 }
 

@@ -9,9 +9,10 @@ use interlock_surface::ServedBy;
 use tracing::{error, warn};
 use uuid::Uuid;
 
+use super::anew::Judged;
 use super::forward::{Forward, forward};
 use super::keyed::{Ended, Fate, Names};
-use super::{Call, call};
+use super::{Call, anew, call};
 use crate::audit;
 use crate::crash::CrashPoint;
 use crate::edge::headers::upstream_to_downstream;
@@ -19,8 +20,11 @@ use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
-use crate::upstream::{Answer, Outcome, UnknownCause, UpstreamBody};
+use crate::upstream::{Answer, Outcome, UnknownCause, UpstreamBody, collect};
 use crate::{health, plans};
+
+/// How much of a service's word that something is missing is read.
+const MISSING_BYTES: usize = 16 * 1024;
 
 /// A read: of our own, or streamed from the service unbuffered.
 pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
@@ -56,7 +60,7 @@ pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
     )
     .await?;
     match outcome {
-        Outcome::Answered(response) => Ok(streamed(response)),
+        Outcome::Answered(response) => Ok(streamed(response).await),
         Outcome::NotSent { cause } => Err(unreached(&cause)),
         Outcome::Unknown { cause } => Err(unanswered(&cause)),
     }
@@ -73,6 +77,7 @@ pub(super) async fn write(
     if !row.calming {
         gateway.heard_of(row.service, now)?;
     }
+    let object = call.object();
     let mut intent = call.record(audit::Kind::Intent, now);
     intent.operation = Some(names.operation);
     intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()));
@@ -82,9 +87,15 @@ pub(super) async fn write(
         false => gateway.audit.require(intent.clone()).await?,
     };
     gateway.crash.reached(CrashPoint::BeforeSend);
-    let outcome = forward(
+    let sent = anew::send(
         gateway,
-        call.permit,
+        Judged {
+            permit: call.permit,
+            resource: call.resource,
+            context: call.context,
+            object,
+            intent,
+        },
         Forward {
             row,
             params: &call.params,
@@ -98,16 +109,15 @@ pub(super) async fn write(
         },
     )
     .await?;
-    let whole = whole(gateway, outcome).await;
     gateway.crash.reached(CrashPoint::AfterSend);
-    let ended = match whole {
+    let ended = match sent.whole {
         Whole::Answered(answer) => concluded(&answer),
         Whole::NotSent(problem) => Ended::refused(&problem),
         Whole::Unknown(problem) => doubtful(&problem, names.operation),
     };
     let effect = ended.effect();
     let record = call::outcome(
-        intent,
+        sent.intent,
         gateway.clock.now(),
         ended.reply.status().as_u16(),
         effect,
@@ -137,7 +147,7 @@ pub(crate) struct Spoken {
 impl Spoken {
     /// The same for the caller.
     pub(crate) fn reply(&self) -> Reply {
-        reply::answered(self.status, self.headers.clone(), self.body.clone())
+        reply::told(self.status, self.headers.clone(), self.body.clone())
     }
 }
 
@@ -225,7 +235,12 @@ impl Ended {
     }
 }
 
-fn streamed(response: Response<UpstreamBody>) -> Reply {
+async fn streamed(response: Response<UpstreamBody>) -> Reply {
+    if response.status() == StatusCode::NOT_FOUND {
+        // Read so that its connection can serve again, and shown nowhere.
+        let _unused = collect(response.into_body(), MISSING_BYTES).await;
+        return reply::problem(&Problem::not_found());
+    }
     let (mut parts, body) = response.into_parts();
     parts.headers = upstream_to_downstream(&parts.headers);
     Response::from_parts(parts, Either::Right(body))

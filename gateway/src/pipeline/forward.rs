@@ -17,7 +17,7 @@ use crate::upstream::{Lane, Outbound, OutboundBody, Outcome};
 
 /// A call to a service. The row is the one called there: for a plan its
 /// preview, for a dispatch the write it becomes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Forward<'a> {
     pub(crate) row: &'static Row,
     pub(crate) params: &'a Params,

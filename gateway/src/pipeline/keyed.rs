@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::{Call, conclude};
 use crate::crash::CrashPoint;
+use crate::edge::fields;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::{Fingerprint, KeyId, KeyRecord, StoredAnswer, Subject, Verdict, judge};
@@ -122,10 +123,10 @@ fn work(
     let gateway = Arc::clone(gateway);
     async move {
         match call.permit.row().class {
-            Class::Plan => handlers::propose(&gateway, call, names).await,
-            Class::Approval => handlers::decide(&gateway, call, names).await,
-            Class::GatedWrite => handlers::dispatch(&gateway, call, names).await,
-            _ => conclude::write(&gateway, call, names).await,
+            Class::Plan => Box::pin(handlers::propose(&gateway, call, names)).await,
+            Class::Approval => Box::pin(handlers::decide(&gateway, call, names)).await,
+            Class::GatedWrite => Box::pin(handlers::dispatch(&gateway, call, names)).await,
+            _ => Box::pin(conclude::write(&gateway, call, names)).await,
         }
     }
 }
@@ -211,7 +212,7 @@ async fn claim(gateway: &Arc<Gateway>, id: KeyId, record: KeyRecord) -> Result<H
         };
         match judge(Some(&existing), &record.fingerprint, now) {
             Verdict::Unknown { .. } if attempt == 0 => {
-                settle::key(gateway, &id, &existing).await;
+                Box::pin(settle::key(gateway, &id, &existing)).await;
             }
             verdict => return taken(verdict),
         }
@@ -281,12 +282,7 @@ fn fingerprint(call: &Call) -> Result<Fingerprint, Problem> {
         .asked
         .body()
         .and_then(|body| body.as_object())
-        .map(|body| {
-            body.iter()
-                .filter(|(name, _)| row.acting.contains(&name.as_str()))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect()
-        });
+        .map(|body| fields::acting(row, body));
     let query: Vec<(String, String)> = call
         .query
         .iter()

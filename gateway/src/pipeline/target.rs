@@ -1,13 +1,17 @@
 //! What a request is about, as the PDP judges it.
 
+use std::sync::Arc;
+
 use interlock_policies::{INSTALLATION, PrincipalKind, Proposer, ResourceFacts};
 use interlock_surface::{Params, ResourceFrom, ResourceType, Row};
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::account::ACCOUNT;
 use crate::authn::Caller;
+use crate::edge::query::Query;
 use crate::gateway::Gateway;
-use crate::plans::Plan;
+use crate::plans::{ObjectRef, Plan};
 use crate::problem::Problem;
 use crate::registry::Resolved;
 use crate::store::StoreError;
@@ -18,7 +22,7 @@ use crate::store::StoreError;
 /// that nobody holds anything on it: it is refused like a hidden one.
 #[derive(Debug)]
 pub(crate) struct Target {
-    facts: ResourceFacts,
+    facts: Arc<ResourceFacts>,
     revision: Option<u64>,
     plan: Option<Box<Plan>>,
     /// Why the plan is told from memory, where it is.
@@ -34,12 +38,13 @@ impl Target {
     pub(super) async fn find(
         gateway: &Gateway,
         row: &'static Row,
-        params: &Params,
+        (params, query): (&Params, &Query),
         caller: &Caller,
         now: Timestamp,
     ) -> Result<Self, Problem> {
         let id = match row.resource_from {
-            ResourceFrom::Service | ResourceFrom::Account => gateway
+            ResourceFrom::Account => query.get(ACCOUNT).unwrap_or_default(),
+            ResourceFrom::Service => gateway
                 .services
                 .get(row.service)
                 .map_or(row.service, |service| service.object.as_str()),
@@ -76,7 +81,7 @@ impl Target {
     }
 
     /// The facts that are judged.
-    pub(crate) fn facts(&self) -> &ResourceFacts {
+    pub(crate) fn facts(&self) -> &Arc<ResourceFacts> {
         &self.facts
     }
 
@@ -91,6 +96,17 @@ impl Target {
         match &self.remembered {
             Some(cause) => cause.clone().into(),
             None => Problem::not_found(),
+        }
+    }
+
+    /// The registered object that this is about: of a plan its vehicle.
+    pub(crate) fn object(&self) -> ObjectRef {
+        match &self.plan {
+            Some(plan) => plan.object.clone(),
+            None => ObjectRef {
+                kind: self.facts.kind.as_str().to_owned(),
+                id: self.facts.id.clone(),
+            },
         }
     }
 
@@ -128,7 +144,7 @@ impl Target {
 
     fn of(facts: ResourceFacts, resolved: Option<&Resolved>) -> Self {
         Target {
-            facts,
+            facts: Arc::new(facts),
             revision: resolved.map(|object| object.revision),
             plan: None,
             remembered: None,
@@ -146,6 +162,9 @@ pub(crate) fn judged(kind: ResourceType, id: &str, resolved: Option<&Resolved>) 
             .map(|object| object.scopes.clone())
             .unwrap_or_default(),
         proposer: None,
+        state: resolved
+            .map(|object| object.state.clone())
+            .unwrap_or_default(),
     }
 }
 

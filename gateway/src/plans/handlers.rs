@@ -8,7 +8,7 @@ mod show;
 pub(crate) use decide::{decide, kept};
 pub(crate) use dispatch::{dispatch, is_transient};
 pub(crate) use propose::propose;
-pub(crate) use show::{get, list};
+pub(crate) use show::{get, list, location};
 
 /// How often a transition is judged anew when another one was faster.
 const ROUNDS: usize = 8;

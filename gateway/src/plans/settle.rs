@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-use super::handlers::{is_transient, kept};
+use super::handlers::{is_transient, kept, location};
 use super::{Lease, Plan, PlanError, PlanView, SettleAnswer, State};
 use crate::crash::CrashPoint;
 use crate::effect::Effect;
@@ -235,7 +235,7 @@ fn from_plan(row: &Row, plan: Option<Plan>, operation: Uuid, now: Timestamp) -> 
         Class::Plan => Verdict::Answered(StoredAnswer {
             status: row.success,
             content_type: Some("application/json".to_owned()),
-            location: Some(format!("{}/{}", row.path, plan.id)),
+            location: location(row, plan.id),
             body: PlanView::of(&plan, now).as_json().to_string().into_bytes(),
             secret_stripped: false,
         }),

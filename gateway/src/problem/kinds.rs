@@ -17,6 +17,12 @@ pub enum Kind {
     Unauthenticated,
     /// Visible, but not allowed.
     Forbidden,
+    /// The account has not booked what the call needs.
+    FeatureNotInPlan,
+    /// What the agent asks needs a plan that a person approves.
+    AgentNeedsPlan,
+    /// It is quiet time where the vehicle is.
+    QuietHours,
     /// A browser on a foreign origin asks.
     CrossOrigin,
     /// The approval code does not match.
@@ -106,7 +112,7 @@ const fn facts(
 
 impl Kind {
     /// All kinds, for the documentation and for the test that sees each.
-    pub const ALL: [Kind; 36] = [
+    pub const ALL: [Kind; 39] = [
         Kind::InvalidPath,
         Kind::InvalidHeader,
         Kind::InvalidRequest,
@@ -114,6 +120,9 @@ impl Kind {
         Kind::IdempotencyKeyRequired,
         Kind::Unauthenticated,
         Kind::Forbidden,
+        Kind::FeatureNotInPlan,
+        Kind::AgentNeedsPlan,
+        Kind::QuietHours,
         Kind::CrossOrigin,
         Kind::ApprovalRefused,
         Kind::NotFound,
@@ -189,6 +198,24 @@ impl Kind {
                 403,
                 "Forbidden",
                 "Ask whoever grants roles on this object; you may see it but not do this.",
+            ),
+            Kind::FeatureNotInPlan => facts(
+                "feature-not-in-plan",
+                403,
+                "Not included in the account's plan",
+                "Have the feature added to the account. Pausing, docking and stopping work without it.",
+            ),
+            Kind::AgentNeedsPlan => facts(
+                "agent-needs-plan",
+                403,
+                "An agent needs an approved plan for this",
+                "Propose a plan, let a person approve it, and dispatch it with the code.",
+            ),
+            Kind::QuietHours => facts(
+                "quiet-hours",
+                403,
+                "Quiet hours",
+                "Try again when they are over. Pausing, docking and stopping work at any time.",
             ),
             Kind::CrossOrigin => facts(
                 "cross-origin",

@@ -18,6 +18,18 @@ use crate::plans::{PlanError, RandomnessError};
 use crate::store::StoreError;
 use crate::telemetry::names;
 
+/// What a policy may name with its annotation `@problem`.
+impl From<interlock_policies::Problem> for Kind {
+    fn from(problem: interlock_policies::Problem) -> Self {
+        use interlock_policies::Problem::{AgentNeedsPlan, FeatureNotInPlan, QuietHours};
+        match problem {
+            AgentNeedsPlan => Kind::AgentNeedsPlan,
+            FeatureNotInPlan => Kind::FeatureNotInPlan,
+            QuietHours => Kind::QuietHours,
+        }
+    }
+}
+
 impl From<EdgeError> for Problem {
     fn from(cause: EdgeError) -> Self {
         let text = cause.to_string();
@@ -64,7 +76,8 @@ impl From<BodyError> for Problem {
             | BodyError::Json(_)
             | BodyError::NotAnObject
             | BodyError::UnknownField(_)
-            | BodyError::Kind(_)
+            | BodyError::NotNested(_)
+            | BodyError::Kind { .. }
             | BodyError::Broken => Problem::invalid_request(vec![text]),
         }
     }

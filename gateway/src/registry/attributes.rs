@@ -5,6 +5,8 @@
 //! gateway's store) and cannot be read stands for the answer that moves
 //! nothing.
 
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -30,8 +32,9 @@ pub struct AttributeError {
 /// What policies know of one object or scope besides its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attributes {
-    /// What an account has booked; none where nothing is said.
-    pub(super) features: Option<Vec<String>>,
+    /// What an account has booked; none where nothing is said, and everything is
+    /// included.
+    pub(super) features: Option<BTreeSet<String>>,
     /// The account pays for nothing or is shut for another reason.
     pub(super) suspended: bool,
     /// None where nothing is said: then the next scope above counts.
@@ -81,7 +84,7 @@ impl Attributes {
                 "a registered object cannot be read; nothing moves by it"
             );
             Self {
-                features: Some(Vec::new()),
+                features: Some(BTreeSet::new()),
                 suspended: kind == SCOPE_TYPE,
                 quiet_hours: None,
                 quarantined: kind != SCOPE_TYPE,
@@ -90,7 +93,7 @@ impl Attributes {
     }
 }
 
-fn features(value: &Value) -> Result<Vec<String>, AttributeError> {
+fn features(value: &Value) -> Result<BTreeSet<String>, AttributeError> {
     let fits = |name: &str| !name.is_empty() && name.len() <= FEATURE_BYTES;
     let list = value.as_array().filter(|list| list.len() <= FEATURES);
     let names = list.and_then(|list| {

@@ -1,9 +1,10 @@
 //! Where an object lies and what that makes of it, found by walking up from it:
 //! a handful of lookups, and a change of a scope costs no more than itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use interlock_policies::INSTALLATION;
+use interlock_policies::{INSTALLATION, VehicleState};
 use interlock_surface::ids::is_uuid;
 use jiff::Timestamp;
 
@@ -16,14 +17,10 @@ pub struct Resolved {
     /// Every scope it lies in: itself where it is one, ancestors and
     /// [`INSTALLATION`] included.
     pub scopes: Vec<String>,
-    /// Features that each account it lies in has booked.
-    pub features: Vec<String>,
-    /// Whether the nearest scope with quiet hours has them now.
-    pub quiet: bool,
-    /// Whether the object is out of use.
-    pub quarantined: bool,
-    /// Whether an account it lies in is suspended.
-    pub suspended: bool,
+    /// What guards ask of it: quarantined by itself, quiet as the nearest scope
+    /// with quiet hours has them now, suspended as any scope above, features as
+    /// every account above that lists them has booked.
+    pub state: VehicleState,
     /// Which state of the object this is.
     pub revision: u64,
 }
@@ -63,10 +60,12 @@ impl Registry {
             Some(step.distance) == nearest && hours.as_ref().is_some_and(|hours| hours.hold(now))
         });
         Some(Resolved {
-            features: features(&found),
-            quiet,
-            quarantined: own.quarantined,
-            suspended: places().any(|(_, place)| place.facts.suspended),
+            state: VehicleState {
+                quarantined: own.quarantined,
+                quiet,
+                suspended: places().any(|(_, place)| place.facts.suspended),
+                features: features(&found),
+            },
             revision: known.revision,
             scopes: scopes(kind, id, found),
         })
@@ -110,25 +109,13 @@ impl Registry {
     }
 }
 
-/// What every account above has: one with nothing booked gives nothing.
-fn features(found: &[Found]) -> Vec<String> {
-    let accounts = found.iter().filter(|step| {
-        let parents = step.place.as_ref().map(|place| &place.parents);
-        parents.is_none_or(|parents| parents.is_empty())
-    });
-    let mut booked = accounts.map(|account| {
-        let place = account.place.as_ref();
-        place.and_then(|place| place.facts.features.as_deref())
-    });
-    let mut common = match booked.next() {
-        Some(first) => first.unwrap_or_default().to_vec(),
-        None => return Vec::new(),
-    };
-    for others in booked {
-        let others = others.unwrap_or_default();
-        common.retain(|feature| others.contains(feature));
-    }
-    common
+/// What every account above that lists features has booked; none where no list
+/// stands, and everything is included.
+fn features(found: &[Found]) -> Option<BTreeSet<String>> {
+    let accounts = found.iter().filter_map(|step| step.place.as_ref());
+    let accounts = accounts.filter(|place| place.parents.is_empty());
+    let listed = accounts.filter_map(|place| place.facts.features.clone());
+    listed.reduce(|common, booked| &common & &booked)
 }
 
 fn scopes(kind: &str, id: &str, found: Vec<Found>) -> Vec<String> {

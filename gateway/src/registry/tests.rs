@@ -102,17 +102,17 @@ fn facts_come_from_where_the_object_lies() {
         let now = now.parse().expect("a time");
         let found = registry.resolve("Swarm", id, now).expect("registered");
         (
-            found.quiet,
-            found.quarantined,
-            found.suspended,
-            found.features.len(),
+            found.state.quiet,
+            found.state.quarantined,
+            found.state.suspended,
+            found.state.features.map(|features| features.len()),
         )
     };
     let (noon, midnight) = ("2026-01-15T12:00:00Z", "2026-01-15T23:00:00Z");
-    assert_eq!(at("n", noon), (false, false, false, 2));
-    assert_eq!(at("n", midnight), (true, false, false, 2));
+    assert_eq!(at("n", noon), (false, false, false, Some(2)));
+    assert_eq!(at("n", midnight), (true, false, false, Some(2)));
     // The nearest scope that says anything counts, and this one says never.
-    assert_eq!(at("s", midnight), (false, true, false, 2));
+    assert_eq!(at("s", midnight), (false, true, false, Some(2)));
     assert_eq!(
         registry
             .resolve("Swarm", "n", Timestamp::UNIX_EPOCH)
@@ -125,7 +125,7 @@ fn facts_come_from_where_the_object_lies() {
         object("Scope", "acme", 2, &[]),
         json!({ "suspended": true }),
     ));
-    assert_eq!(at("n", midnight), (false, false, true, 0));
+    assert_eq!(at("n", midnight), (false, false, true, None));
 }
 
 #[test]
@@ -141,15 +141,16 @@ fn features_are_what_every_account_has_booked() {
     booked("acme", 1, json!(["control", "bulk"]));
     registry.apply(&object("Swarm", "s", 1, &["acme", "beta"]));
     let features = || {
-        registry
-            .resolve("Swarm", "s", Timestamp::UNIX_EPOCH)
-            .unwrap()
-            .features
+        let found = registry.resolve("Swarm", "s", Timestamp::UNIX_EPOCH);
+        found.and_then(|object| object.state.features)
     };
-    // An account that nobody registered has booked nothing.
-    assert!(features().is_empty());
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    // An account that lists nothing has everything.
+    assert_eq!(features(), names(&["bulk", "control"]));
     booked("beta", 1, json!(["control"]));
-    assert_eq!(features(), ["control"]);
+    assert_eq!(features(), names(&["control"]));
+    booked("acme", 2, json!([]));
+    assert_eq!(features(), names(&[]));
 }
 
 #[test]
@@ -163,6 +164,7 @@ fn a_scope_takes_part_in_its_own_quiet_hours() {
         registry
             .resolve("Scope", "north", Timestamp::UNIX_EPOCH)
             .unwrap()
+            .state
             .quiet
     );
 }
@@ -179,6 +181,24 @@ fn places_that_nobody_is_at_are_forgotten() {
         "{} places are kept",
         registry.places()
     );
+}
+
+#[tokio::test]
+async fn a_revision_is_waited_for() {
+    let registry = std::sync::Arc::new(Registry::default());
+    registry.apply(&object("Swarm", "s", 2, &["acme"]));
+    registry.reaches("Swarm", "s", 2).await;
+    let shared = std::sync::Arc::clone(&registry);
+    let mut waiting = tokio::spawn(async move { shared.reaches("Swarm", "s", 4).await });
+    tokio::task::yield_now().await;
+    registry.apply(&object("Swarm", "s", 3, &["acme"]));
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    registry.apply(&Object {
+        deleted: true,
+        ..object("Swarm", "s", 4, &[])
+    });
+    (&mut waiting).await.expect("woken");
 }
 
 #[test]

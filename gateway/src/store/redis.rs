@@ -1,7 +1,7 @@
 //! The store on a Redis server, shared by any number of gateways. Each step is
 //! one script whose keys lie in one `{tag}`, so that a cluster can hold them.
-//! Indexes lie in slots of their own and are hints: they are written before
-//! the record they point to, and checked against it when read. Expiry in Redis
+//! Indexes over plans lie in slots of their own and are hints: they are written
+//! before the record they point to, and checked against it when read. Expiry in Redis
 //! only collects garbage, well after the record has lapsed by `now`, and is
 //! relative, so that the server's clock does not matter.
 

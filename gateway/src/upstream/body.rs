@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::effect::Effect;
 use crate::upstream::outcome::{UnknownCause, effect_of};
-use crate::upstream::pool::Lease;
+use crate::upstream::pool::{Lease, driven};
 
 /// Whatever a streamed request body failed with.
 pub type BodyError = Box<dyn Error + Send + Sync>;
@@ -153,7 +153,7 @@ impl Body for UpstreamBody {
             Source::Live(incoming) => incoming,
         };
         loop {
-            match Pin::new(&mut *incoming).poll_frame(cx) {
+            match poll_live(incoming, this.lease.as_mut(), cx) {
                 // Trailers end here: nobody declared them (RFC 9110, 6.5.1).
                 Poll::Ready(Some(Ok(frame))) if frame.is_trailers() => {}
                 Poll::Ready(Some(Ok(frame))) => {
@@ -193,6 +193,22 @@ impl Body for UpstreamBody {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
             }
         }
+    }
+}
+
+/// The next frame. What has come is taken first; then the connection is driven.
+fn poll_live(
+    incoming: &mut Incoming,
+    lease: Option<&mut Lease>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+    let come = Pin::new(&mut *incoming).poll_frame(&mut driven());
+    match lease {
+        Some(lease) if come.is_pending() => {
+            lease.connection.drive(cx);
+            Pin::new(incoming).poll_frame(&mut driven())
+        }
+        _ => come,
     }
 }
 

@@ -1,5 +1,6 @@
 //! One service: a request out, an outcome back.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,9 +87,14 @@ impl Service {
         &self.lane(lane).pool
     }
 
-    pub(super) async fn forward(&self, lane: Lane, outbound: Outbound, budget: &Budget) -> Outcome {
+    pub(super) fn forward(
+        &self,
+        lane: Lane,
+        outbound: Outbound,
+        budget: &Budget,
+    ) -> impl Future<Output = Outcome> {
         let attempt = Deadline::start(budget).attempt();
-        self.attempt(lane, outbound, attempt).await
+        self.attempt(lane, outbound, attempt)
     }
 
     pub(super) async fn forward_stop(&self, stop: &StopCall, budget: &Budget) -> Outcome {
@@ -163,24 +169,32 @@ impl Service {
         attempt: &Attempt,
     ) -> Result<(Connection, Response<Incoming>), Fault> {
         let mut request = request;
-        if let Some(mut connection) = lane.pool.take() {
+        let mut idle = lane.pool.take();
+        loop {
+            let (mut connection, is_fresh) = match idle.take() {
+                Some(connection) => (connection, false),
+                None => (self.open(lane, attempt).await?, true),
+            };
             match send(&mut connection, request, attempt).await {
                 Ok(response) => return Ok((connection, response)),
-                Err(Fault::NotSent(NotSentCause::Closed, Some(unsent))) => request = *unsent,
+                Err(Fault::NotSent(NotSentCause::Closed, Some(unsent))) if !is_fresh => {
+                    request = *unsent;
+                }
                 Err(fault) => return Err(fault),
             }
         }
-        let opening = Connection::open(&self.authority, &self.limits);
-        let mut connection = match timeout_at(attempt.connect, opening).await {
+    }
+
+    async fn open(&self, lane: &LaneState, attempt: &Attempt) -> Result<Connection, Fault> {
+        let opening = Box::pin(Connection::open(&self.authority, &self.limits));
+        match timeout_at(attempt.connect, opening).await {
             Ok(Ok(connection)) => {
                 lane.opened.increment(1);
-                connection
+                Ok(connection)
             }
-            Ok(Err(fault)) => return Err(Fault::NotSent(NotSentCause::Connect(fault), None)),
-            Err(_) => return Err(Fault::NotSent(NotSentCause::ConnectTimeout, None)),
-        };
-        let response = send(&mut connection, request, attempt).await?;
-        Ok((connection, response))
+            Ok(Err(fault)) => Err(Fault::NotSent(NotSentCause::Connect(fault), None)),
+            Err(_) => Err(Fault::NotSent(NotSentCause::ConnectTimeout, None)),
+        }
     }
 
     fn request(&self, outbound: Outbound) -> Request<OutboundBody> {
@@ -248,7 +262,7 @@ async fn send(
     let wire = Arc::clone(&connection.wire);
     wire.begin();
     let sending = connection.sender.try_send_request(request);
-    match timeout_at(attempt.head, sending).await {
+    match timeout_at(attempt.head, connection.wait_for(sending)).await {
         Ok(Ok(response)) if wire.sent() => Ok(response),
         Ok(Ok(_)) => {
             // Sealing decides: the request may have left in this very moment.

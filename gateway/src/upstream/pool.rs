@@ -1,16 +1,17 @@
 //! Connections of one lane: a bounded number in use, a bounded number idle.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper::client::conn::http1::{self, Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::upstream::UpstreamLimits;
@@ -22,17 +23,15 @@ use crate::upstream::io::{Socket, Wire};
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// One open connection. Dropping it closes the socket.
+///
+/// No task of its own reads and writes it: whoever uses it drives it, so that a
+/// request and its answer stay in one task and on one thread. An idle one lies
+/// still, and is asked whether it is still good when it is taken up again.
 pub(super) struct Connection {
     pub(super) sender: SendRequest<OutboundBody>,
     pub(super) wire: Arc<Wire>,
-    driver: AbortHandle,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.wire.seal();
-        self.driver.abort();
-    }
+    /// The protocol over the socket; none once it has ended.
+    driver: Option<Box<http1::Connection<TokioIo<Socket>, OutboundBody>>>,
 }
 
 impl Connection {
@@ -40,24 +39,49 @@ impl Connection {
         let tcp = TcpStream::connect(authority).await?;
         tcp.set_nodelay(true)?;
         let (socket, wire) = Socket::new(tcp);
-        let (sender, connection) = Builder::new()
+        let (sender, driver) = Builder::new()
             .max_headers(limits.max_headers)
             .max_header_size(limits.max_head_bytes)
             .handshake(TokioIo::new(socket))
             .await
             .map_err(io::Error::other)?;
-        // Its faults reach whoever waits for the response.
-        let driver = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         Ok(Self {
             sender,
             wire,
-            driver,
+            driver: Some(Box::new(driver)),
         })
+    }
+
+    /// Reads and writes as far as the socket goes; `cx` is woken when it goes
+    /// further.
+    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
+        if let Some(driver) = &mut self.driver
+            && Pin::new(driver).poll(cx).is_ready()
+        {
+            // Its faults reach whoever waits for the response.
+            self.driver = None;
+        }
+    }
+
+    /// Waits for what only this connection can bring about.
+    pub(super) async fn wait_for<F: Future>(&mut self, awaited: F) -> F::Output {
+        let mut awaited = pin!(awaited);
+        poll_fn(|cx| {
+            self.drive(cx);
+            awaited.as_mut().poll(&mut driven())
+        })
+        .await
     }
 
     fn is_usable(&self) -> bool {
         self.sender.is_ready() && self.wire.is_quiet()
     }
+}
+
+/// The context of what becomes ready by [`Connection::drive`] alone: the socket
+/// wakes the task, and a second waker would only wake it twice.
+pub(super) fn driven() -> Context<'static> {
+    Context::from_waker(Waker::noop())
 }
 
 /// The connections of one lane of one service.
@@ -142,14 +166,21 @@ impl Lease {
             reusable,
         } = self;
         drop(place);
-        if !reusable || connection.sender.is_closed() {
+        if !reusable {
+            return;
+        }
+        connection.drive(&mut driven());
+        if connection.sender.is_closed() {
             return;
         }
         if connection.sender.is_ready() {
             return pool.put(connection);
         }
         tokio::spawn(async move {
-            let idle = poll_fn(|cx| connection.sender.poll_ready(cx));
+            let idle = poll_fn(|cx| -> Poll<hyper::Result<()>> {
+                connection.drive(cx);
+                connection.sender.poll_ready(cx)
+            });
             if let Ok(Ok(())) = timeout(SETTLE, idle).await {
                 pool.put(connection);
             }

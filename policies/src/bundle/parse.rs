@@ -6,6 +6,7 @@ use cedar_policy::{Effect, Policy, PolicyId, PolicySet, ResourceConstraint};
 
 use super::files::{Files, GUARDS, PERMITS, TENANTS};
 use crate::diagnostics::{Check, Diagnostic};
+use crate::problem::Problem;
 
 /// A policy and where it stands.
 #[derive(Debug, Clone)]
@@ -61,6 +62,7 @@ pub(super) fn policies(files: &Files) -> Result<Vec<Located>, Vec<Diagnostic>> {
     }
     let policies = name(policies, files)?;
     place(&policies, files)?;
+    problems(&policies, files)?;
     Ok(policies)
 }
 
@@ -108,6 +110,28 @@ fn name(policies: Vec<Located>, files: &Files) -> Result<Vec<Located>, Vec<Diagn
     }
     if faults.is_empty() {
         Ok(named)
+    } else {
+        Err(faults)
+    }
+}
+
+/// A `@problem` is a word of the API, on a guard.
+fn problems(policies: &[Located], files: &Files) -> Result<(), Vec<Diagnostic>> {
+    let check = |located: &Located| {
+        let word = located.policy.annotation("problem")?;
+        let fault = |what: String| Some(located.fault(files, Check::Problem, what));
+        if located.policy.effect() == Effect::Permit {
+            return fault("a `@problem` says why a guard refuses, and this is a permit".to_owned());
+        }
+        if Problem::parse(word).is_none() {
+            let known = Problem::ALL.map(Problem::as_str).join(", ");
+            return fault(format!("`{word}` is no problem; write one of {known}"));
+        }
+        None
+    };
+    let faults: Vec<Diagnostic> = policies.iter().filter_map(check).collect();
+    if faults.is_empty() {
+        Ok(())
     } else {
         Err(faults)
     }

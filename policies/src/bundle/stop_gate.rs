@@ -8,12 +8,16 @@
 //!    and stopping alike and whose text is pinned here;
 //! 2. every permit that covers `observe` is scoped `action in Action::"view"`,
 //!    the group that holds every stop, and does not speak of the action;
-//! 3. there is a permit for every stop.
+//! 3. every stop is covered by a permit that covers `observe` as well.
+//!
+//! A calming command (pause, dock) is held back by nothing but the relation and
+//! the tenant guard, so no other forbid covers one either: what is meant for
+//! writes is scoped on the group `write`, in which no calming action is.
 
 use std::collections::HashMap;
 
 use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy, PrincipalConstraint};
-use interlock_surface::{Class, ROWS};
+use interlock_surface::{Class, ROWS, Row};
 
 use super::files::Files;
 use super::parse::Located;
@@ -29,20 +33,30 @@ pub(super) struct Gate<'a> {
     files: &'a Files,
     actions: &'a HashMap<String, Action>,
     stops: Vec<&'a Action>,
+    calming: Vec<&'a Action>,
 }
 
 impl<'a> Gate<'a> {
     pub(super) fn new(files: &'a Files, actions: &'a HashMap<String, Action>) -> Self {
-        let rows = ROWS.iter().filter(|row| row.class == Class::SafetyWrite);
-        let named: Vec<&str> = rows.filter_map(|row| row.action).collect();
-        let group = Class::SafetyWrite.group();
-        let stops = actions
-            .iter()
-            .filter(|(name, action)| named.contains(&name.as_str()) || is_in(action, group));
+        let marked = |group: &str, of: fn(&Row) -> bool| {
+            let rows = ROWS.iter().filter(|row| of(row));
+            let named: Vec<&str> = rows.filter_map(|row| row.action).collect();
+            let mut found: Vec<&'a Action> = actions
+                .iter()
+                .filter(|(name, action)| named.contains(&name.as_str()) || is_in(action, group))
+                .map(|(_, action)| action)
+                .collect();
+            // One mistake is told of one action, the same at every load.
+            found.sort_by_key(|action| action.entity.uid().eid().escaped());
+            found
+        };
         Self {
             files,
             actions,
-            stops: stops.map(|(_, action)| action).collect(),
+            stops: marked(Class::SafetyWrite.group(), |row| {
+                row.class == Class::SafetyWrite
+            }),
+            calming: marked("calming", |row| row.calming),
         }
     }
 
@@ -71,13 +85,23 @@ impl<'a> Gate<'a> {
             });
         }
         let constraint = located.policy.action_constraint();
-        let stop = self.stops.iter().find(|stop| covers(&constraint, stop))?;
-        let name = stop.entity.uid().eid().escaped();
-        let what = format!("this forbid covers `{name}`, and no guard may keep anyone from a stop");
+        let covered = |actions: &[&'a Action]| {
+            let action = actions.iter().find(|action| covers(&constraint, action))?;
+            Some(action.entity.uid().eid().escaped())
+        };
+        let (check, what) = if let Some(name) = covered(&self.stops) {
+            let what = "no guard may keep anyone from a stop";
+            let what = format!("this forbid covers `{name}`, and {what}");
+            (Check::ForbidCoversStop, what)
+        } else {
+            let name = covered(&self.calming)?;
+            let what = "nothing but the relation may keep anyone from calming a vehicle";
+            let what = format!("this forbid covers `{name}`, and {what}");
+            (Check::ForbidCoversCalming, what)
+        };
         let help = "name the classes it is meant for: `action in [Action::\"plan\", \
                     Action::\"gated_write\", Action::\"write\"]`";
-        let fault = located.fault(self.files, Check::ForbidCoversStop, what);
-        Some(fault.help(help))
+        Some(located.fault(self.files, check, what).help(help))
     }
 
     fn permit(&self, located: &Located) -> Option<Diagnostic> {
@@ -115,10 +139,12 @@ impl<'a> Gate<'a> {
     }
 
     fn unpermitted(&self, policies: &[Located]) -> Option<Diagnostic> {
+        let observe = self.actions.get(OBSERVE)?;
         let permits: Vec<ActionConstraint> = policies
             .iter()
             .filter(|located| located.policy.effect() == Effect::Permit)
             .map(|located| located.policy.action_constraint())
+            .filter(|permit| covers(permit, observe))
             .collect();
         let permitted = |stop: &Action| permits.iter().any(|permit| covers(permit, stop));
         let stop = self.stops.iter().find(|stop| !permitted(stop))?;

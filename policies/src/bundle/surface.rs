@@ -11,8 +11,11 @@ use cedar_policy::{Entities, Entity, EntityTypeName, EntityUid, Schema};
 use interlock_surface::{ROWS, ResourceType};
 
 use crate::diagnostics::{Check, Diagnostic, chain};
-use crate::facts::{Principal, PrincipalFacts, PrincipalKind, Proposer, ResourceFacts, Role};
+use crate::facts::{
+    Principal, PrincipalFacts, PrincipalKind, Proposer, ResourceFacts, VehicleState,
+};
 use crate::grants::Directory;
+use crate::roles::{Role, Roles};
 use crate::slice::{Action, OBSERVE, Vocabulary};
 
 /// Every action of every row is in the schema, in exactly its groups, for its
@@ -83,7 +86,7 @@ pub(super) fn shapes(schema: &Schema, vocabulary: &Vocabulary) -> Vec<Diagnostic
     let fault = |what: String| Diagnostic::new(Check::Surface, what);
     let mut faults = Vec::new();
     for kind in PrincipalKind::ALL {
-        match Principal::prepare(&sample(kind)) {
+        match Principal::prepare(&sample(kind), &Roles::default()) {
             Ok(principal) => {
                 let entity = principal.prepared().entity.as_ref().clone();
                 faults.extend(fits(schema, entity.into()).map(fault));
@@ -102,6 +105,10 @@ pub(super) fn shapes(schema: &Schema, vocabulary: &Vocabulary) -> Vec<Diagnostic
             id: "sample".to_owned(),
             scopes: vec!["sample".to_owned()],
             proposer: None,
+            state: VehicleState {
+                features: Some(["control".to_owned()].into()),
+                ..VehicleState::default()
+            },
         };
         let plan = *kind == ResourceType::Plan;
         let proposers = [None, plan.then(|| Directory::default().proposer(&proposer))];
@@ -128,7 +135,7 @@ fn fits(schema: &Schema, entity: Entity) -> Option<String> {
 pub(super) fn sample(kind: PrincipalKind) -> PrincipalFacts {
     let holds = kind != PrincipalKind::Anonymous;
     let scope = || "sample".to_owned();
-    let grants = Role::ALL.map(|role| (role, scope()));
+    let grants = Role::BUILT_IN.map(|role| (role, scope()));
     PrincipalFacts {
         kind,
         issuer: "https://issuer.example".to_owned(),

@@ -2,6 +2,7 @@ mod agreement;
 mod broken;
 mod decide;
 mod files;
+mod fleet;
 mod matrix;
 mod nesting;
 mod optional;

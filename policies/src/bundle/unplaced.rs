@@ -13,7 +13,7 @@ use super::parse::Located;
 use super::{Bundle, surface};
 use crate::decision::Decision;
 use crate::diagnostics::{Check, Diagnostic};
-use crate::facts::{ContextFacts, INSTALLATION, Mode, Principal, PrincipalKind, ResourceFacts};
+use crate::facts::{ContextFacts, INSTALLATION, Mode, PrincipalKind, ResourceFacts, VehicleState};
 
 pub(super) fn check(bundle: &Bundle, files: &Files, policies: &[Located]) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn check(bundle: &Bundle, files: &Files, policies: &[Located]) -> Vec
         if kind != PrincipalKind::Anonymous {
             facts.tenants.push(INSTALLATION.to_owned());
         }
-        match Principal::prepare(&facts) {
+        match bundle.principal(&facts) {
             Ok(principal) => {
                 let asked =
                     requests().flat_map(|request| contexts().map(move |c| (request.clone(), c)));
@@ -78,6 +78,7 @@ fn requests() -> impl Iterator<Item = (&'static str, ResourceFacts)> {
         id: "missing".to_owned(),
         scopes: Vec::new(),
         proposer: None,
+        state: VehicleState::default(),
     };
     let rows = ROWS
         .iter()

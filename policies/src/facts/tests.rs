@@ -1,8 +1,9 @@
-use super::{FactsError, Principal, PrincipalFacts, PrincipalKind, Role};
+use super::{FactsError, Principal, PrincipalFacts, PrincipalKind};
 use crate::bundle::tests::scene::{caller, person};
+use crate::roles::{Role, Roles};
 
 fn check(facts: &PrincipalFacts, expected: Result<PrincipalKind, FactsError>) {
-    let got = Principal::prepare(facts).map(|principal| principal.kind());
+    let got = Principal::prepare(facts, &Roles::default()).map(|principal| principal.kind());
     assert_eq!(got, expected, "{facts:?}");
 }
 
@@ -37,7 +38,7 @@ fn facts_no_token_can_give_are_refused() {
 #[test]
 fn a_caller_without_a_token_holds_nothing() {
     let anonymous = || caller(PrincipalKind::Anonymous, "anonymous", &[]);
-    let grants = caller(PrincipalKind::Anonymous, "anonymous", &[Role::Viewer]);
+    let grants = caller(PrincipalKind::Anonymous, "anonymous", &[Role::VIEWER]);
     check(&grants, Err(FactsError::Anonymous));
     let tenants = PrincipalFacts {
         tenants: vec!["acme".to_owned()],
@@ -59,7 +60,7 @@ fn issuer_and_subject_cannot_run_into_each_other() {
             issuer: issuer.to_owned(),
             ..person(subject, &[])
         };
-        let prepared = Principal::prepare(&facts).unwrap();
+        let prepared = Principal::prepare(&facts, &Roles::default()).unwrap();
         prepared.prepared().entity.uid().to_string()
     };
     let all = [

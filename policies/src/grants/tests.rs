@@ -2,7 +2,8 @@ use std::fs;
 
 use super::{Directory, Entry, GrantsError};
 use crate::bundle::tests::overlay::here;
-use crate::facts::{Proposer, Role};
+use crate::facts::Proposer;
+use crate::roles::Role;
 
 const ISSUER: &str = "https://idp.example";
 
@@ -36,7 +37,7 @@ fn the_example_says_who_is_whom_and_who_holds_what() {
     let directory = example();
     let alice = directory.entry(ISSUER, "alice");
     assert_eq!(alice.person.as_ref().map(|p| p.as_str()), Some("alice"));
-    assert_eq!(alice.grants, [(Role::Operator, "acme".to_owned())]);
+    assert_eq!(alice.grants, [(Role::OPERATOR, "acme".to_owned())]);
     assert_eq!(alice.tenants, ["acme"]);
     assert_eq!(
         directory.entry("https://other-idp.example", "a.liddell"),
@@ -45,7 +46,7 @@ fn the_example_says_who_is_whom_and_who_holds_what() {
     let bot = directory.entry(ISSUER, "planner-bot");
     assert_eq!(bot.person, None);
     assert_eq!(bot.acts_for, alice.person);
-    assert_eq!(bot.grants, [(Role::Operator, "acme.north".to_owned())]);
+    assert_eq!(bot.grants, [(Role::OPERATOR, "acme.north".to_owned())]);
     assert_eq!(directory.entry(ISSUER, "nobody"), Entry::default());
 }
 
@@ -105,8 +106,27 @@ fn faults_are_refused_with_what_and_where() {
         &file(&alice(r#", "rolls": []"#), ""),
         "unknown field `rolls`",
     );
-    let role = r#", "grants": [{ "role": "owner", "scope": "acme" }]"#;
-    refused(&file(&alice(role), ""), "unknown variant `owner`");
+    let role = r#", "grants": [{ "role": "chief", "scope": "acme" }]"#;
+    refused(
+        &file(&alice(role), ""),
+        "there is no role `chief`; there are admin, approver, dispatcher",
+    );
+    let roles = |roles: &str| {
+        format!(r#"{{ "format": 1, "roles": {roles}, "people": [], "identities": [] }}"#)
+    };
+    refused(
+        &roles(r#"{ "rider": ["ride"] }"#),
+        "role `rider`: `ride` is no relation; write one of view, control",
+    );
+    refused(&roles(r#"{ "rider": [] }"#), "role `rider` gives nothing");
+    refused(
+        &roles(r#"{ "viewer": ["view"] }"#),
+        "role `viewer` is built in",
+    );
+    refused(
+        &roles(r#"{ "The Rider": ["view"] }"#),
+        "`The Rider` is no role",
+    );
     let scope = r#", "grants": [{ "role": "admin", "scope": "acme/a" }]"#;
     refused(&file(&alice(scope), ""), "scope id `acme/a` is not");
     refused(

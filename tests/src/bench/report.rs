@@ -10,6 +10,26 @@ use crate::bench::load::Measured;
 use crate::bench::machine;
 use crate::bench::stage::Stage;
 
+// Why a goal is missed, for as long as it is: whoever changes that changes the
+// words. They stand here so that they outlive the next writing of the report.
+
+const READ_MISSED: &str = "A decision takes about 10 us and the grant 3: a third of the budget. \
+    The rest goes into many small things: two HTTP parsers and two socket \
+    writes as in nginx, threads that the kernel moves from core to core between them, a canonical \
+    form, a hash-chained record of every read, the request checked against the schema, and the \
+    allocations of each of these. One runtime per core, with connections of its own to the \
+    services, saved 6 to 8 us in a sketch; it is not built.";
+
+const WRITE_MISSED: &str = "To what a read costs a write adds a body that is parsed and written \
+    canonically, its fingerprint, a task that outlives its caller, two records of which the first \
+    is on disk before anything is sent, and two scripts at the store, whose client is a task of \
+    its own that every step wakes and is woken by.";
+
+const CALLER_MISSED: &str = "Alone, a call wakes a sleeping thread for each socket it waits on, \
+    twice in the gateway, and pays decision, grant and both HTTP parsers one after the other.";
+
+const REGISTRY_MISSED: &str = "The allocator rounds up what an object takes.";
+
 /// A report that grows section by section.
 #[derive(Debug)]
 pub(super) struct Report {
@@ -57,6 +77,7 @@ impl Report {
             "every decision evaluated: at most 2.0, aim 1.75",
             ratio,
             2.0,
+            READ_MISSED,
         );
     }
 
@@ -68,6 +89,11 @@ impl Report {
             "on Redis: at most 2.5; its own CPU is not counted",
             ratio,
             2.5,
+            WRITE_MISSED,
+        );
+        self.line(
+            "- on Redis: at most two store round trips, one to claim the key and one to finish it. \
+             Counted by a test of the store, met.",
         );
     }
 
@@ -87,8 +113,18 @@ impl Report {
         }
         let added = |percent| ways[2].percentile_us(percent) - direct.percentile_us(percent);
         self.line("");
-        self.goal("added p50 in us: at most 100", added(50), 100.0);
-        self.goal("added p99 in us: at most 500", added(99), 500.0);
+        self.goal(
+            "added p50 in us: at most 100",
+            added(50),
+            100.0,
+            CALLER_MISSED,
+        );
+        self.goal(
+            "added p99 in us: at most 500",
+            added(99),
+            500.0,
+            CALLER_MISSED,
+        );
     }
 
     pub(super) fn memory(&mut self, stage: &Stage) {
@@ -128,6 +164,7 @@ impl Report {
             &format!("bytes of memory per object at {objects} objects: at most 120"),
             bytes,
             120.0,
+            REGISTRY_MISSED,
         );
     }
 
@@ -176,9 +213,15 @@ impl Report {
         self.text += &format!("\n## {title}\n\n");
     }
 
-    fn goal(&mut self, goal: &str, figure: f64, limit: f64) {
-        let verdict = if figure <= limit { "met" } else { "**missed**" };
-        self.line(&format!("- {goal}. Measured: {figure:.2}, {verdict}."));
+    /// A goal, the figure, and while it is missed the reason in words.
+    fn goal(&mut self, goal: &str, figure: f64, limit: f64, missed_since: &str) {
+        if figure <= limit {
+            self.line(&format!("- {goal}. Measured: {figure:.2}, met."));
+        } else {
+            self.line(&format!(
+                "- {goal}. Measured: {figure:.2}, **missed**. {missed_since}"
+            ));
+        }
     }
 
     fn line(&mut self, line: &str) {

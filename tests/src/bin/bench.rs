@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use interlock_tests::bench::{self, Effort};
+use interlock_tests::bench::{self, Effort, Part};
 
 #[derive(Parser)]
 #[command(
@@ -26,11 +26,17 @@ struct Cli {
     #[arg(long)]
     write: Option<PathBuf>,
     #[command(subcommand)]
-    part: Option<Part>,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
-enum Part {
+enum Command {
+    /// Measures only the read under load
+    Reads,
+    /// Measures only the write under load
+    Writes,
+    /// Measures only the one caller
+    Caller,
     /// Prints the bytes that one registered object takes, measured in this
     /// process, which has done nothing else
     Registry {
@@ -42,15 +48,19 @@ enum Part {
 #[tokio::main]
 async fn main() {
     let cli = Cli::parse();
-    if let Some(Part::Registry { objects }) = cli.part {
-        println!("{:.1}", bench::bytes_per_object(objects));
-        return;
-    }
     let effort = Effort {
         rounds: cli.rounds,
         seconds: cli.seconds,
     };
-    let report = bench::run(effort).await;
+    let report = match cli.command {
+        Some(Command::Registry { objects }) => {
+            format!("{:.1}", bench::bytes_per_object(objects))
+        }
+        Some(Command::Reads) => bench::run_part(Part::Reads, effort).await,
+        Some(Command::Writes) => bench::run_part(Part::Writes, effort).await,
+        Some(Command::Caller) => bench::run_part(Part::Caller, effort).await,
+        None => bench::run(effort).await,
+    };
     println!("{report}");
     if let Some(path) = cli.write {
         std::fs::write(path, report).expect("the report can be written");

@@ -24,8 +24,8 @@ pub const GRANT_HEADER: &str = "interlock-grant";
 
 /// Media type of the token, so that no other token signed with the same key passes for a grant
 /// (RFC 8725 section 3.11).
-const GRANT_TYPE: &str = "interlock-grant+jwt";
-const GATEWAY: &str = "interlock";
+pub(crate) const GRANT_TYPE: &str = "interlock-grant+jwt";
+pub(crate) const GATEWAY: &str = "interlock";
 
 /// What two clocks may differ, seconds.
 pub(crate) const LEEWAY_SECONDS: i64 = 2;

@@ -6,6 +6,20 @@
 //! a mower's map; headings are degrees, 0 = east, counter-clockwise.
 
 pub mod bus;
+pub mod commands;
+pub mod config;
 pub mod connection;
 pub mod contract;
+pub mod crash;
+pub mod device;
+pub mod drive;
+pub mod gateway_link;
+pub mod heartbeat;
+pub mod hierarchy;
+pub mod json;
+pub mod operations;
+pub mod preview;
 pub mod records;
+pub mod service;
+pub mod sim;
+pub mod telemetry;

@@ -40,6 +40,7 @@ struct RowFacts {
     calming: bool,
     action: Option<&'static str>,
     resource: String,
+    judges_members: bool,
     idempotency: Idempotency,
     acting: &'static [&'static str],
     annotation: &'static [&'static str],
@@ -51,24 +52,67 @@ struct RowFacts {
 
 impl Operation {
     pub(super) fn of(rows: &[&'static Row]) -> Self {
-        let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
-        let summaries: Vec<&str> = rows.iter().map(|row| row.summary).collect();
-        let meanings: BTreeSet<String> = rows
-            .iter()
-            .map(|row| format!("Class `{}`: {}", row.class, row.class.meaning()))
-            .collect();
-        let meanings: Vec<String> = meanings.into_iter().collect();
         Self {
-            operation_id: names.join("+"),
+            operation_id: operation_id(rows),
             tags: rows.iter().map(|row| row.service).collect(),
-            summary: summaries.join("; "),
-            description: meanings.join(" "),
+            summary: summary(rows),
+            description: description(rows),
             security: security(rows),
             parameters: parameters(rows).iter().map(sorted).collect(),
             request_body: request_body(rows).as_ref().map(sorted),
             responses: responses(rows),
             rows: rows.iter().map(|row| facts(row)).collect(),
         }
+    }
+}
+
+/// The row's name; where there are kinds, what their names have in common.
+fn operation_id(rows: &[&Row]) -> String {
+    let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+    let common: BTreeSet<&str> = names
+        .iter()
+        .map(|name| name.rsplit_once('.').map_or(*name, |(noun, _)| noun))
+        .collect();
+    match (names.as_slice(), common.first()) {
+        ([name], _) => (*name).to_owned(),
+        (_, Some(noun)) if common.len() == 1 => (*noun).to_owned(),
+        _ => names.join("+"),
+    }
+}
+
+fn summary(rows: &[&Row]) -> String {
+    match rows {
+        [row] => row.summary.to_owned(),
+        _ => {
+            let kinds: Vec<&str> = rows.iter().filter_map(|row| row.kind).collect();
+            format!("Command by kind: {}", kinds.join(", "))
+        }
+    }
+}
+
+/// What the classes mean; where there are kinds, what each does and needs.
+fn description(rows: &[&Row]) -> String {
+    let meanings: BTreeSet<String> = rows
+        .iter()
+        .map(|row| format!("Class `{}`: {}", row.class, row.class.meaning()))
+        .collect();
+    let meanings: Vec<String> = meanings.into_iter().collect();
+    let kinds = rows.iter().filter_map(|row| {
+        let (kind, summary) = (row.kind?, row.summary);
+        let calming = if row.calming { ", calming" } else { "" };
+        let (class, relation) = (row.class, row.relation);
+        Some(format!(
+            "\n- `{kind}`: {summary}. Class `{class}`{calming}, relation `{relation}`."
+        ))
+    });
+    let kinds: String = kinds.collect();
+    if kinds.is_empty() {
+        meanings.join(" ")
+    } else {
+        format!(
+            "The kind decides what is needed:\n{kinds}\n\n{}",
+            meanings.join(" ")
+        )
     }
 }
 
@@ -86,6 +130,7 @@ fn facts(row: &Row) -> RowFacts {
         calming: row.calming,
         action: row.action,
         resource: format!("{}{from}", row.resource),
+        judges_members: row.judges_members,
         idempotency: row.idempotency,
         acting: row.acting,
         annotation: row.annotation,
@@ -167,7 +212,8 @@ fn responses(rows: &[&'static Row]) -> BTreeMap<String, Value> {
     for status in successes {
         let of_status = || rows.iter().filter(|row| row.success == status);
         let mut headers = serde_json::Map::new();
-        if status == 201 {
+        let made = |row: &&&Row| row.class != Class::SafetyWrite;
+        if matches!(status, 201 | 202) && of_status().any(|row| made(&row)) {
             headers.insert("Location".to_owned(), header("Location"));
         }
         if of_status().any(|row| row.idempotency != Idempotency::Never) {
@@ -219,7 +265,7 @@ fn meaning(status: u16) -> &'static str {
     match status {
         200 => "Done.",
         201 => "Made, and found at `Location`.",
-        202 => "Sent.",
+        202 => "Sent; done only when the vehicle says so.",
         204 => "Done, nothing to say.",
         _ => "Success.",
     }

@@ -148,19 +148,19 @@ fn the_client_and_the_delegation_tell_the_kind() {
 fn tenants_and_grants_come_from_the_configured_claims() {
     let caller = caller(&json!({
         "interlock_tenants": ["acme", "globex"],
-        "interlock_grants": {"viewer": ["acme"], "approver": ["acme", "site-1"], "owner": ["acme"]},
+        "interlock_grants": {"viewer": ["acme"], "approver": ["acme", "site-1"], "The Chief": ["acme"]},
     }))
     .unwrap();
     assert_eq!(caller.facts.tenants, ["acme", "globex"]);
     let mut grants = caller.facts.grants;
     grants.sort();
-    // An unknown role gives nothing and takes nothing away.
+    // What can name no role gives nothing and takes nothing away.
     assert_eq!(
         grants,
         [
-            (Role::Viewer, "acme".to_owned()),
-            (Role::Approver, "acme".to_owned()),
-            (Role::Approver, "site-1".to_owned()),
+            (Role::APPROVER, "acme".to_owned()),
+            (Role::APPROVER, "site-1".to_owned()),
+            (Role::VIEWER, "acme".to_owned()),
         ]
     );
     assert!(caller.facts.person.is_none());

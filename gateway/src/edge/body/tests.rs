@@ -210,3 +210,84 @@ async fn a_body_that_stalls_or_breaks_is_told() {
         .unwrap_err();
     assert_eq!(error.to_string(), BodyError::Broken.to_string());
 }
+
+const COMMANDS: &str = "/api/v1/fleet/mowers/0197b1f0-0000-7000-8000-000000000001/commands";
+
+#[tokio::test]
+async fn a_nested_kind_chooses_the_row() {
+    for (body, row) in [
+        (
+            r#"{"command":{"kind":"start_mow"}}"#,
+            "mowers.command.start_mow",
+        ),
+        (
+            r#"{"command":{"kind":"pause_mow"},"ttl_seconds":5}"#,
+            "mowers.command.pause_mow",
+        ),
+        (
+            r#"{"command":{"kind":"emergency_stop"}}"#,
+            "mowers.command.emergency_stop",
+        ),
+    ] {
+        assert_eq!(
+            ask(COMMANDS, &json(), body.as_bytes())
+                .await
+                .unwrap()
+                .row()
+                .name,
+            row
+        );
+    }
+    for (body, part) in [
+        (
+            "{}",
+            "`command.kind`: a command kind is needed, one of `start_mow`",
+        ),
+        ("", "`command.kind`: a command kind is needed"),
+        (r#"{"kind":"start_mow"}"#, "a command kind is needed"),
+        (r#"{"command":"start_mow"}"#, "a command kind is needed"),
+        (r#"{"command":{"kind":7}}"#, "a command kind is needed"),
+        (
+            r#"{"command":{"kind":"fly"}}"#,
+            "`fly` is no command kind of this path",
+        ),
+        (
+            r#"{"command":{"kind":"Start_mow"}}"#,
+            "`Start_mow` is no command kind",
+        ),
+        (
+            r#"{"command":{"kind":"pause_mow","area_ids":[]}}"#,
+            "`command.area_ids` is not known",
+        ),
+        (
+            r#"{"command":{"kind":"start_mow"},"priority":"emergency"}"#,
+            "`priority` is not known",
+        ),
+        (
+            r#"{"command":{"kind":"start_mow","kind":"pause_mow"}}"#,
+            "given more than once",
+        ),
+    ] {
+        let cause = ask(COMMANDS, &json(), body.as_bytes())
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(cause.contains(part), "{body}: {cause}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_that_is_a_kind_leaves_out_what_it_does_not_know() {
+    let body = br#"{"command":{"kind":"emergency_stop","reason":"child","force":1},"note":{"a":[]},"ttl_seconds":5}"#;
+    let asked = ask(COMMANDS, &json(), body).await.unwrap();
+    assert_eq!(
+        asked.bytes(),
+        r#"{"command":{"kind":"emergency_stop","reason":"child"},"ttl_seconds":5}"#
+    );
+}
+
+#[tokio::test]
+async fn a_kind_that_nests_too_deep_is_refused() {
+    let deep = format!("{}1{}", r#"{"command":"#.repeat(40), "}".repeat(40));
+    check(COMMANDS, &json(), deep.as_bytes(), JsonError::Depth.into()).await;
+}

@@ -33,7 +33,7 @@ pub(crate) async fn decide(
         let expected = plan.revision;
         let id = plan.id;
         let decision = Decision {
-            by: call.permit.caller().identity.clone(),
+            by: (*call.permit.caller().identity).clone(),
             at: now,
             operation: names.operation,
         };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::LOCATION;
-use interlock_surface::{Params, Row};
+use interlock_surface::{Params, ResourceFrom, Row};
+use serde_json::Value;
 use tracing::error;
 
 use super::ROUNDS;
@@ -13,12 +14,13 @@ use super::decide::busy;
 use crate::audit::{self, Record};
 use crate::canonical::canonical;
 use crate::crash::CrashPoint;
+use crate::edge::fields;
 use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::grant::ApprovalFacts;
 use crate::pipeline::{
-    Call, Ended, Fate, Forward, Names, Spoken, Whole, doubtful, forward, lease, outcome, whole,
+    Call, Ended, Fate, Forward, Judged, Names, Spoken, Whole, doubtful, lease, outcome, send,
 };
 use crate::plans::{ApprovalCode, DispatchEnd, Lease, Plan, Status, settle};
 use crate::problem::{Kind, Problem};
@@ -41,8 +43,16 @@ pub(crate) async fn dispatch(
     let Some(plan) = call.target.take_plan() else {
         return Err(Problem::not_found());
     };
+    // A vehicle that is gone cannot be sent anywhere; the approval stands until
+    // it lapses.
+    if !registered(gateway, &plan) {
+        let text = "the plan's vehicle is not registered any more; nothing was sent";
+        return Err(Problem::new(Kind::PlanState, text));
+    }
+    let (params, body) = write(becomes, &plan)?;
     let mut intent = call.record(audit::Kind::Intent, gateway.clock.now());
     intent.operation = Some(names.operation);
+    intent.body_digest = Some(crate::grant::body_digest(&body));
     // 7. State, then code, then consume.
     let plan = consume(gateway, &call, becomes, names, plan).await?;
     // 8. Unrecorded, nothing is sent, and the code stays good.
@@ -50,17 +60,14 @@ pub(crate) async fn dispatch(
         end(gateway, plan, DispatchEnd::NotSent, names).await;
         return Err(cause.into());
     }
-    let body = match canonical(&plan.mission) {
-        Ok(body) => Bytes::from(body),
-        Err(cause) => {
-            end(gateway, plan, DispatchEnd::NotSent, names).await;
-            return Err(cause.into());
-        }
-    };
-    intent.body_digest = Some(crate::grant::body_digest(&body));
     // 9. The write that the dispatch becomes, under the approval.
     gateway.crash.reached(CrashPoint::BeforeSend);
-    let whole = send(gateway, call, becomes, &plan, body, names).await;
+    let write = Write {
+        row: becomes,
+        params,
+        body,
+    };
+    let (whole, intent) = carry_out(gateway, call, write, &plan, intent, names).await;
     gateway.crash.reached(CrashPoint::AfterSend);
     let (ended, finish) = conclude(whole, names);
     let status = ended.reply.status().as_u16();
@@ -120,18 +127,48 @@ fn presented(call: &Call) -> Option<ApprovalCode> {
     ApprovalCode::parse(body.get("approvalCode")?.as_str()?)
 }
 
-async fn send(
+fn registered(gateway: &Gateway, plan: &Plan) -> bool {
+    let known = gateway.registry.known(&plan.object.kind, &plan.object.id);
+    known.is_some_and(|object| !object.deleted)
+}
+
+/// The write that a dispatch becomes, on the plan's own vehicle.
+struct Write {
+    row: &'static Row,
+    params: Params,
+    body: Bytes,
+}
+
+/// Path parameters and body of that write. The fields are those that were
+/// previewed and approved, where the write takes them.
+fn write(becomes: &'static Row, plan: &Plan) -> Result<(Params, Bytes), Problem> {
+    let unbuilt = |cause: &dyn std::fmt::Display| {
+        error!(%cause, plan = %plan.id, row = becomes.name, "a plan does not fit its write");
+        Problem::new(Kind::Internal, "the plan does not fit the write it becomes")
+    };
+    let object = match becomes.resource_from {
+        ResourceFrom::Path(param) => vec![(param, plan.object.id.as_str())],
+        ResourceFrom::Service | ResourceFrom::Account => Vec::new(),
+    };
+    let params = Params::of(becomes, &object).map_err(|cause| unbuilt(&cause))?;
+    let mission = plan.mission.as_object().cloned().unwrap_or_default();
+    let body = fields::becomes(becomes, &mission).map_err(|cause| unbuilt(&cause))?;
+    Ok((params, Bytes::from(canonical(&Value::Object(body))?)))
+}
+
+async fn carry_out(
     gateway: &Arc<Gateway>,
     call: Call,
-    becomes: &'static Row,
+    write: Write,
     plan: &Plan,
-    body: Bytes,
+    intent: Record,
     names: Names,
-) -> Whole {
+) -> (Whole, Record) {
     let now = gateway.clock.now();
     let approval = plan.state.approval().zip(plan.state.operation());
     let Some((approval, operation)) = approval else {
-        return Whole::NotSent(Problem::new(Kind::Internal, "the plan has no approval"));
+        let problem = Problem::new(Kind::Internal, "the plan has no approval");
+        return (Whole::NotSent(problem), intent);
     };
     let facts = ApprovalFacts {
         plan: plan.id,
@@ -141,15 +178,22 @@ async fn send(
         attempt: operation.attempt,
         fence: &plan.fence,
     };
-    let sent = forward(
+    let judged = Judged {
+        permit: call.permit,
+        resource: call.resource,
+        context: call.context,
+        object: plan.object.clone(),
+        intent: intent.clone(),
+    };
+    let sent = send(
         gateway,
-        call.permit,
+        judged,
         Forward {
-            row: becomes,
-            params: &Params::default(),
+            row: write.row,
+            params: &write.params,
             query: &Query::default(),
             headers: HeaderMap::new(),
-            body,
+            body: write.body,
             operation: Some(names.operation),
             approval: Some(facts),
             peer: call.peer,
@@ -158,8 +202,8 @@ async fn send(
     )
     .await;
     match sent {
-        Ok(outcome) => whole(gateway, outcome).await,
-        Err(problem) => Whole::NotSent(problem),
+        Ok(sent) => (sent.whole, sent.intent),
+        Err(problem) => (Whole::NotSent(problem), intent),
     }
 }
 

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use interlock_surface::{Params, Row};
+use interlock_surface::Row;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::show::location;
 use crate::audit;
 use crate::crash::CrashPoint;
 use crate::edge::query::Query;
 use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::StoredAnswer;
-use crate::pipeline::{Call, Ended, Forward, Names, Whole, forward, outcome, whole};
-use crate::plans::{Evidence, ObjectRef, Plan, PlanView, Proposal};
+use crate::pipeline::{Call, Ended, Forward, Judged, Names, Whole, outcome, send};
+use crate::plans::{Evidence, Plan, PlanView, Proposal};
 use crate::problem::{Kind, Problem};
 use crate::store::Swap;
 
@@ -38,7 +39,6 @@ pub(crate) async fn propose(
     let now = gateway.clock.now();
     gateway.heard_of(row.service, now)?;
     let caller = Arc::clone(call.permit.caller());
-    let evidence = call.permit.evidence().clone();
     let proposer = caller.identity.digest();
     let quota = gateway.limits.plans_per_caller;
     if gateway
@@ -51,15 +51,22 @@ pub(crate) async fn propose(
         let detail = format!("you have {quota} plans open already");
         return Err(Problem::new(Kind::QuotaExceeded, detail).retry_after(60));
     }
+    let object = call.object();
     let mut intent = call.record(audit::Kind::Intent, now);
     intent.body_digest = Some(crate::grant::body_digest(call.asked.bytes()));
     let _recorded = gateway.audit.require(intent.clone()).await?;
-    let answer = forward(
+    let sent = send(
         gateway,
-        call.permit,
+        Judged {
+            permit: call.permit,
+            resource: call.resource,
+            context: call.context,
+            object: object.clone(),
+            intent,
+        },
         Forward {
             row: asks,
-            params: &Params::default(),
+            params: &call.params,
             query: &Query::default(),
             headers: HeaderMap::new(),
             body: call.asked.bytes().clone(),
@@ -70,7 +77,7 @@ pub(crate) async fn propose(
         },
     )
     .await?;
-    let spoken = match whole(gateway, answer).await {
+    let spoken = match sent.whole {
         Whole::Answered(spoken) => spoken,
         Whole::NotSent(problem) => return Err(problem),
         // A preview moves nothing, whatever became of it.
@@ -95,19 +102,16 @@ pub(crate) async fn propose(
         Proposal {
             id,
             service: row.service.to_owned(),
-            object: ObjectRef {
-                kind: call.resource.kind.as_str().to_owned(),
-                id: call.resource.id.clone(),
-            },
-            scopes: call.resource.scopes,
-            proposer: caller.identity.clone(),
+            object,
+            scopes: sent.resource.scopes.clone(),
+            proposer: (*caller.identity).clone(),
             mission: call.asked.body().cloned().unwrap_or_default(),
             preview: preview.preview,
             fence: preview.fence,
             conflicted: preview.conflicted,
             evidence: Evidence {
-                bundle: evidence.bundle,
-                registry: evidence.registry,
+                bundle: sent.evidence.bundle.to_string(),
+                registry: sent.evidence.registry,
             },
         },
         now,
@@ -121,11 +125,11 @@ pub(crate) async fn propose(
     let answer = StoredAnswer {
         status: row.success,
         content_type: Some("application/json".to_owned()),
-        location: Some(format!("{}/{id}", row.path)),
+        location: location(row, id),
         body: PlanView::of(&plan, now).as_json().to_string().into_bytes(),
         secret_stripped: false,
     };
-    let record = outcome(intent, gateway.clock.now(), row.success, Effect::None);
+    let record = outcome(sent.intent, gateway.clock.now(), row.success, Effect::None);
     let _recorded = gateway.audit.spool(record);
     Ok(Ended::answered(answer))
 }

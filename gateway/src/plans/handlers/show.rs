@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use interlock_surface::{ROWS, ResourceFrom, ResourceType, Row};
+use interlock_surface::{Params, ROWS, ResourceFrom, ResourceType, Row};
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::authorize::Question;
 use crate::edge::query::Query;
@@ -45,9 +46,17 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
     let Some(single) = reads_one(row) else {
         return Err(Problem::not_found());
     };
+    // Where the list is of an account, plans of others are not in it.
+    let account = match row.resource_from {
+        ResourceFrom::Account => Some(&call.resource.id),
+        ResourceFrom::Service | ResourceFrom::Path(_) => None,
+    };
     let visible = plans.into_iter().filter_map(|plan| {
         let view = PlanView::of(&plan, now).into_json();
         let target = Target::plan(gateway, plan, now);
+        if account.is_some_and(|account| !target.facts().scopes.contains(account)) {
+            return None;
+        }
         let question = Question {
             caller: call.permit.caller(),
             row: single,
@@ -65,13 +74,24 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
 }
 
 /// The row that reads one plan of the same service.
-fn reads_one(list: &Row) -> Option<&'static Row> {
+fn reads_one(any: &Row) -> Option<&'static Row> {
     ROWS.iter().find(|row| {
-        row.service == list.service
-            && row.class == list.class
+        row.service == any.service
+            && row.class.is_read()
             && row.resource == ResourceType::Plan
             && matches!(row.resource_from, ResourceFrom::Path(_))
     })
+}
+
+/// Where a plan of this row's service is read.
+pub(crate) fn location(any: &Row, plan: Uuid) -> Option<String> {
+    let row = reads_one(any)?;
+    let ResourceFrom::Path(param) = row.resource_from else {
+        return None;
+    };
+    let id = plan.to_string();
+    let params = Params::of(row, &[(param, id.as_str())]).ok()?;
+    params.render(row).ok()
 }
 
 fn limit(query: &Query) -> Result<u32, Problem> {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::Attributes;
@@ -95,7 +97,10 @@ fn what_policies_judge_by_is_typed() {
 #[test]
 fn what_cannot_be_read_moves_nothing() {
     let scope = Attributes::or_still("Scope", "acme", &map(json!({ "features": 1 })));
-    assert_eq!((scope.features, scope.suspended), (Some(Vec::new()), true));
+    assert_eq!(
+        (scope.features, scope.suspended),
+        (Some(BTreeSet::new()), true)
+    );
     let swarm = Attributes::or_still("Swarm", "s", &map(json!({ "quarantined": "?" })));
     assert!(swarm.quarantined);
 }

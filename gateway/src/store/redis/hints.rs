@@ -14,26 +14,30 @@ static FORGET: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("for
 
 /// One entry: where to look, and the score it was read with.
 pub(super) struct Hint {
+    pub(super) index: String,
     pub(super) member: String,
     pub(super) score: String,
 }
 
 impl RedisStore {
-    /// The oldest entries of `index` with a score below `before`.
+    /// The oldest entries of each of `indexes` with a score below `before`.
     pub(super) async fn hints(
         &self,
-        index: &str,
+        indexes: &[String],
         before: i64,
         limit: u32,
     ) -> Result<Vec<Hint>, StoreError> {
-        let mut pipe = redis::pipe();
-        pipe.cmd("ZRANGE")
-            .arg(index)
-            .arg("-inf")
-            .arg(format!("({before}"))
-            .arg(("BYSCORE", "LIMIT", 0, limit, "WITHSCORES"));
-        let (flat,): (Vec<String>,) = self.link.pipe(&pipe).await?;
-        Ok(pairs(flat))
+        let mut pipe = Pipeline::with_capacity(indexes.len());
+        for index in indexes {
+            pipe.cmd("ZRANGE")
+                .arg(index)
+                .arg("-inf")
+                .arg(format!("({before}"))
+                .arg(("BYSCORE", "LIMIT", 0, limit, "WITHSCORES"));
+        }
+        let flat: Vec<Vec<String>> = self.link.pipe(&pipe).await?;
+        let each = indexes.iter().zip(flat);
+        Ok(each.flat_map(|(index, flat)| pairs(index, flat)).collect())
     }
 
     /// Notes that `member` should be looked at after `score`.
@@ -49,15 +53,18 @@ impl RedisStore {
     }
 
     /// Removes hints that led nowhere, unless somebody has renewed them.
-    pub(super) async fn forget(&self, index: &str, hints: &[Hint]) -> Result<(), StoreError> {
-        if hints.is_empty() {
-            return Ok(());
+    pub(super) async fn forget(&self, hints: &[Hint]) -> Result<(), StoreError> {
+        for of_one in hints.chunk_by(|one, next| one.index == next.index) {
+            let Some(first) = of_one.first() else {
+                continue;
+            };
+            let mut script = FORGET.key(&first.index);
+            for hint in of_one {
+                script.arg(&hint.member).arg(&hint.score);
+            }
+            let () = self.link.script(&script).await?;
         }
-        let mut script = FORGET.key(index);
-        for hint in hints {
-            script.arg(&hint.member).arg(&hint.score);
-        }
-        self.link.script(&script).await
+        Ok(())
     }
 
     /// The JSON of the records at `keys`, in their order.
@@ -73,11 +80,23 @@ impl RedisStore {
     }
 }
 
-fn pairs(flat: Vec<String>) -> Vec<Hint> {
+impl Hint {
+    /// The score as it was written: a whole number. One that is none comes
+    /// first, to be looked at and forgotten.
+    pub(super) fn at(&self) -> i64 {
+        self.score.parse().unwrap_or(i64::MIN)
+    }
+}
+
+fn pairs(index: &str, flat: Vec<String>) -> Vec<Hint> {
     let mut found = Vec::with_capacity(flat.len() / 2);
     let mut rest = flat.into_iter();
     while let (Some(member), Some(score)) = (rest.next(), rest.next()) {
-        found.push(Hint { member, score });
+        found.push(Hint {
+            index: index.to_owned(),
+            member,
+            score,
+        });
     }
     found
 }

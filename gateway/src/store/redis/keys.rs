@@ -1,11 +1,13 @@
-//! Idempotency keys in Redis: one hash per key (`claim`, `kept_until`, `json`)
-//! and one index per caller, in the caller's slot.
+//! Idempotency keys in Redis: one hash per key (`claim`, `kept_until`, `json`),
+//! one index per caller, and one of what is unsettled. The three of a caller lie
+//! in one slot, so that a step is one script and one round trip; callers are
+//! spread over a few slots, and a settler looks into each of them.
 
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use redis::Script;
+use redis::{Script, ScriptInvocation};
 use uuid::Uuid;
 
 use super::RedisStore;
@@ -21,20 +23,33 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("ke
 /// How much longer than an answer's retention Redis keeps it.
 const SLACK: SignedDuration = SignedDuration::from_hours(24);
 
+/// Over how many slots callers are spread.
+const BUCKETS: u8 = 16;
+
 impl RedisStore {
     fn key_record(&self, id: &KeyId) -> String {
         self.key(
-            &format!("caller:{}", id.caller),
-            &format!(":key:{}", id.request),
+            &bucket(&id.caller),
+            &format!(":{}:key:{}", id.caller, id.request),
         )
     }
 
     fn key_index(&self, caller: &str) -> String {
-        self.key(&format!("caller:{caller}"), ":keys")
+        self.key(&bucket(caller), &format!(":{caller}:keys"))
     }
 
-    fn unsettled_keys(&self) -> String {
-        self.key("keys", ":unsettled")
+    /// Open keys of all callers of a bucket, by the end of their leases.
+    fn unsettled_keys(&self, bucket: &str) -> String {
+        self.key(bucket, ":unsettled")
+    }
+
+    /// A script over the three places of a key.
+    fn step<'a>(&self, script: &'a Script, id: &KeyId) -> ScriptInvocation<'a> {
+        let mut step = script.prepare_invoke();
+        step.key(self.key_record(id))
+            .key(self.key_index(&id.caller))
+            .key(self.unsettled_keys(&bucket(&id.caller)));
+        step
     }
 }
 
@@ -47,26 +62,18 @@ impl IdempotencyStore for RedisStore {
         now: Timestamp,
         quota: u32,
     ) -> Result<Claim, StoreError> {
-        self.note(id, record).await?;
-        let (outcome, json): (String, String) = self
-            .link
-            .script(
-                CLAIM
-                    .key(self.key_record(id))
-                    .key(self.key_index(&id.caller))
-                    .arg(micros(now))
-                    .arg(quota)
-                    .arg(&id.request)
-                    .arg(record.claim.to_string())
-                    .arg(encode(record)?)
-                    .arg(lifetime()),
-            )
-            .await?;
-        if outcome == "fresh" {
-            return Ok(Claim::Fresh);
-        }
-        self.drop_note(id, record.claim).await;
+        let mut step = self.step(&CLAIM, id);
+        step.arg(micros(now))
+            .arg(quota)
+            .arg(&id.request)
+            .arg(record.claim.to_string())
+            .arg(encode(record)?)
+            .arg(lifetime())
+            .arg(lease(record))
+            .arg(member(id));
+        let (outcome, json): (String, String) = self.link.script(&step).await?;
         match outcome.as_str() {
+            "fresh" => Ok(Claim::Fresh),
             "existing" => Ok(Claim::Existing(Box::new(decode(
                 &json,
                 &self.key_record(id),
@@ -88,49 +95,25 @@ impl IdempotencyStore for RedisStore {
         claim: Uuid,
         record: &KeyRecord,
     ) -> Result<Swap, StoreError> {
-        self.note(id, record).await?;
         let kept_until = record
             .kept_until()
             .map_or_else(String::new, |last| micros(last).to_string());
-        let written: i64 = self
-            .link
-            .script(
-                REPLACE
-                    .key(self.key_record(id))
-                    .key(self.key_index(&id.caller))
-                    .arg(claim.to_string())
-                    .arg(&id.request)
-                    .arg(record.claim.to_string())
-                    .arg(kept_until)
-                    .arg(encode(record)?)
-                    .arg(lifetime()),
-            )
-            .await?;
-        match swap(written) {
-            Swap::Swapped if !record.is_open() || record.claim != claim => {
-                self.drop_note(id, claim).await;
-            }
-            Swap::Lost if record.claim != claim => self.drop_note(id, record.claim).await,
-            Swap::Swapped | Swap::Lost => {}
-        }
-        Ok(swap(written))
+        let mut step = self.step(&REPLACE, id);
+        step.arg(claim.to_string())
+            .arg(&id.request)
+            .arg(record.claim.to_string())
+            .arg(kept_until)
+            .arg(encode(record)?)
+            .arg(lifetime())
+            .arg(lease(record))
+            .arg(member(id));
+        Ok(swap(self.link.script(&step).await?))
     }
 
     async fn release(&self, id: &KeyId, claim: Uuid) -> Result<Swap, StoreError> {
-        let written: i64 = self
-            .link
-            .script(
-                RELEASE
-                    .key(self.key_record(id))
-                    .key(self.key_index(&id.caller))
-                    .arg(claim.to_string())
-                    .arg(&id.request),
-            )
-            .await?;
-        if swap(written) == Swap::Swapped {
-            self.drop_note(id, claim).await;
-        }
-        Ok(swap(written))
+        let mut step = self.step(&RELEASE, id);
+        step.arg(claim.to_string()).arg(&id.request).arg(member(id));
+        Ok(swap(self.link.script(&step).await?))
     }
 
     async fn unsettled(
@@ -138,71 +121,67 @@ impl IdempotencyStore for RedisStore {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<(KeyId, KeyRecord)>, StoreError> {
-        let index = self.unsettled_keys();
-        let hints = self.hints(&index, micros(now), limit).await?;
-        let mut named = Vec::with_capacity(hints.len());
+        let indexes: Vec<String> = (0..BUCKETS)
+            .map(|number| self.unsettled_keys(&tag(number)))
+            .collect();
+        let mut due = self.hints(&indexes, micros(now), limit).await?;
+        due.sort_by_key(|hint| hint.at());
+        due.truncate(limit as usize);
+        let mut named = Vec::with_capacity(due.len());
         let mut nowhere: Vec<Hint> = Vec::new();
-        for hint in hints {
+        for hint in due {
             match parse(&hint.member) {
-                Some((id, claim)) => named.push((id, claim, hint)),
+                Some(id) => named.push((id, hint)),
                 None => nowhere.push(hint),
             }
         }
-        let keys: Vec<String> = named.iter().map(|(id, ..)| self.key_record(id)).collect();
+        let keys: Vec<String> = named.iter().map(|(id, _)| self.key_record(id)).collect();
         let mut found = Vec::new();
         let records = self.records(&keys).await?;
-        for (((id, claim, hint), json), key) in named.into_iter().zip(records).zip(&keys) {
+        for (((id, hint), json), key) in named.into_iter().zip(records).zip(&keys) {
             let record: Option<KeyRecord> = json.map(|json| decode(&json, key)).transpose()?;
-            match record.filter(|record| record.claim == claim) {
-                Some(record) => match record.settle_after() {
-                    Some(lease) if micros(lease) < micros(now) => found.push((id, record)),
-                    Some(_) => {}
-                    None => nowhere.push(hint),
-                },
-                None => nowhere.push(hint),
+            match record.map(|record| (record.settle_after(), record)) {
+                Some((Some(lease), record)) if micros(lease) < micros(now) => {
+                    found.push((id, record));
+                }
+                // Taken up since under a longer lease.
+                Some((Some(_), _)) => {}
+                Some((None, _)) | None => nowhere.push(hint),
             }
         }
-        self.forget(&index, &nowhere).await?;
+        self.forget(&nowhere).await?;
         Ok(found)
     }
 }
 
-impl RedisStore {
-    /// Says where to look after the record's lease, before there is a record.
-    async fn note(&self, id: &KeyId, record: &KeyRecord) -> Result<(), StoreError> {
-        match record.settle_after() {
-            Some(lease) => {
-                self.hint(
-                    &self.unsettled_keys(),
-                    &member(id, record.claim),
-                    micros(lease),
-                )
-                .await
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// A claim is never made twice, so its hint can be dropped at any time. One
-    /// that stays is checked when it comes due.
-    async fn drop_note(&self, id: &KeyId, claim: Uuid) {
-        let mut pipe = redis::pipe();
-        pipe.zrem(self.unsettled_keys(), member(id, claim)).ignore();
-        let _: Result<(), StoreError> = self.link.pipe(&pipe).await;
-    }
+/// The slot tag of a caller.
+fn bucket(caller: &str) -> String {
+    let sum = caller.bytes().fold(0, u8::wrapping_add);
+    tag(sum % BUCKETS)
 }
 
-/// A hint names the claim too: the next claim of the same key has its own.
-fn member(id: &KeyId, claim: Uuid) -> String {
-    format!("{}/{}/{claim}", id.caller, id.request)
+fn tag(bucket: u8) -> String {
+    format!("keys:{bucket}")
 }
 
-fn parse(member: &str) -> Option<(KeyId, Uuid)> {
-    let mut parts = member.split('/');
-    let caller = parts.next()?.to_owned();
-    let request = parts.next()?.to_owned();
-    let claim = parts.next()?.parse().ok()?;
-    Some((KeyId { caller, request }, claim))
+/// A key's name among what is unsettled.
+fn member(id: &KeyId) -> String {
+    format!("{}/{}", id.caller, id.request)
+}
+
+fn parse(member: &str) -> Option<KeyId> {
+    let (caller, request) = member.split_once('/')?;
+    Some(KeyId {
+        caller: caller.to_owned(),
+        request: request.to_owned(),
+    })
+}
+
+/// The end of the lease of an open record; nothing once it is answered.
+fn lease(record: &KeyRecord) -> String {
+    record
+        .settle_after()
+        .map_or_else(String::new, |until| micros(until).to_string())
 }
 
 fn lifetime() -> String {

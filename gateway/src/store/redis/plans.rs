@@ -142,8 +142,9 @@ impl PlanStore for RedisStore {
     }
 
     async fn unsettled(&self, now: Timestamp, limit: u32) -> Result<Vec<Plan>, StoreError> {
-        let index = self.unsettled_plans();
-        let hints = self.hints(&index, micros(now), limit).await?;
+        let hints = self
+            .hints(&[self.unsettled_plans()], micros(now), limit)
+            .await?;
         let ids: Vec<String> = hints.iter().map(|hint| hint.member.clone()).collect();
         let mut settled: Vec<Hint> = Vec::new();
         let mut found = Vec::new();
@@ -155,7 +156,7 @@ impl PlanStore for RedisStore {
                 Some((None, _)) | None => settled.push(hint),
             }
         }
-        self.forget(&index, &settled).await?;
+        self.forget(&settled).await?;
         Ok(found)
     }
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -263,26 +264,95 @@ async fn after_a_failover_the_demoted_server_is_not_held_on_to() {
     works(&store).await;
 }
 
+/// The slot tag of a caller's keys.
+fn tag(caller: &str) -> String {
+    let sum: u32 = caller.bytes().map(u32::from).sum();
+    format!("{{keys:{}}}", sum % 16)
+}
+
 #[tokio::test]
-async fn a_key_is_found_once_under_the_claim_that_holds_it() {
+async fn what_is_unsettled_is_found_in_every_slot_and_strays_are_cleared() {
     let server = RedisServer::up();
     let store = server.store().await;
-    let (name, key) = (id("alice", "k"), record(0));
-    let claimed = store.keys.claim(&name, &key, at(0), 10).await;
-    assert_eq!(claimed, Ok(Claim::Fresh));
-    // Hints of claims that were lost, and one that is none.
-    let lost = format!("{}/{}/{}", name.caller, name.request, Uuid::new_v4());
-    for member in [lost.as_str(), "nonsense"] {
-        server
-            .command(&["ZADD", "interlock:{keys}:unsettled", "1", member])
-            .await;
+    let mut open = Vec::new();
+    for (number, caller) in ["alice", "bob", "carol", "dave", "erin", "frank"]
+        .into_iter()
+        .enumerate()
+    {
+        let (name, key) = (id(caller, "k"), record(number as i64));
+        let claimed = store.keys.claim(&name, &key, at(0), 10).await;
+        assert_eq!(claimed, Ok(Claim::Fresh));
+        open.push((name, key));
     }
-    let due = store.keys.unsettled(at(31), 10).await;
-    assert_eq!(due, Ok(vec![(name, key)]));
-    let left = server
-        .command(&["ZCARD", "interlock:{keys}:unsettled"])
-        .await;
-    assert_eq!(left, redis::Value::Int(1));
+    let slots: BTreeSet<String> = open.iter().map(|(name, _)| tag(&name.caller)).collect();
+    assert!(slots.len() > 3, "{slots:?}");
+    // Entries whose record is gone, and one that is none.
+    let index = format!("interlock:{}:unsettled", tag(&open[0].0.caller));
+    let gone = id("alice", "gone");
+    let gone = format!("{}/{}", gone.caller, gone.request);
+    for member in [gone.as_str(), "nonsense"] {
+        server.command(&["ZADD", &index, "1", member]).await;
+    }
+    let due = store.keys.unsettled(at(60), 10).await;
+    assert_eq!(due, Ok(open.clone()), "the oldest lease first");
+    let left = server.command(&["ZSCORE", &index, "nonsense"]).await;
+    assert_eq!(left, redis::Value::Nil);
+    let left = server.command(&["ZSCORE", &index, &gone]).await;
+    assert_eq!(left, redis::Value::Nil);
+    let due = store.keys.unsettled(at(60), 2).await;
+    assert_eq!(due, Ok(open[..2].to_vec()));
+}
+
+/// How often the server has found something to read, this question included:
+/// one more for each question, one more for each round trip of a store.
+async fn reads(connection: &mut redis::aio::MultiplexedConnection) -> u64 {
+    let mut info = redis::cmd("INFO");
+    let text: String = info
+        .arg("stats")
+        .query_async(connection)
+        .await
+        .expect("INFO");
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("total_reads_processed:"));
+    line.expect("a count").parse().expect("a number")
+}
+
+#[tokio::test]
+async fn a_keyed_write_takes_two_round_trips() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    let mut asking = server.connection().await;
+    // The first time the server does not know the scripts yet.
+    for (time, expected) in [("unknown", None), ("known", Some([1, 1, 1]))] {
+        let mut seen = reads(&mut asking).await;
+        let mut round_trips = async || {
+            let before = seen;
+            seen = reads(&mut asking).await;
+            seen - before - 1
+        };
+        assert_eq!(round_trips().await, 0, "nobody else asks the server");
+        let claim = async |name: String| {
+            let (name, key) = (id("alice", &name), record(0));
+            let claimed = store.keys.claim(&name, &key, at(0), 10).await;
+            assert_eq!(claimed, Ok(Claim::Fresh));
+            (name, key)
+        };
+        let (name, key) = claim(format!("{time}-answered")).await;
+        let claimed = round_trips().await;
+        let answered = key.clone().answered(answer("{}"));
+        swapped(store.keys.replace(&name, key.claim, &answered).await);
+        let answered = round_trips().await;
+        let (name, key) = claim(format!("{time}-released")).await;
+        round_trips().await;
+        swapped(store.keys.release(&name, key.claim).await);
+        let released = round_trips().await;
+        if let Some(expected) = expected {
+            assert_eq!([claimed, answered, released], expected);
+        }
+    }
+    let due = store.keys.unsettled(at(60), 10).await;
+    assert_eq!(due, Ok(vec![]), "nothing is left to be settled");
 }
 
 #[tokio::test]
@@ -325,7 +395,8 @@ async fn garbage_lives_longer_than_the_record_and_open_keys_for_ever() {
     let claimed = store.keys.claim(&name, &key, at(0), 10).await;
     assert_eq!(claimed, Ok(Claim::Fresh));
     let lifetime = async || {
-        let key = format!("interlock:{{caller:{}}}:key:{}", name.caller, name.request);
+        let slot = tag(&name.caller);
+        let key = format!("interlock:{slot}:{}:key:{}", name.caller, name.request);
         match server.command(&["PTTL", &key]).await {
             redis::Value::Int(milliseconds) => milliseconds,
             other => panic!("{other:?}"),

@@ -84,16 +84,19 @@ impl RedisServer {
 
     /// Runs one command beside the store.
     pub(in crate::store) async fn command(&self, words: &[&str]) -> redis::Value {
-        let client = redis::Client::open(self.url()).expect("a client");
-        let mut connection = client
-            .get_multiplexed_async_connection()
-            .await
-            .expect("a connection");
+        let mut connection = self.connection().await;
         let mut command = redis::cmd(words[0]);
         for word in &words[1..] {
             command.arg(word);
         }
         command.query_async(&mut connection).await.expect("a reply")
+    }
+
+    /// A connection of the test's own, past every store.
+    pub(in crate::store) async fn connection(&self) -> redis::aio::MultiplexedConnection {
+        let client = redis::Client::open(self.url()).expect("a client");
+        let connection = client.get_multiplexed_async_connection().await;
+        connection.expect("a connection")
     }
 
     /// From now on whoever connects to this server reaches `other`; who is

@@ -9,7 +9,8 @@ use super::scene::{
 };
 use super::{Bundle, shipped};
 use crate::decision::Decision;
-use crate::facts::{ContextFacts, PrincipalFacts, PrincipalKind, Proposer, ResourceFacts, Role};
+use crate::facts::{ContextFacts, PrincipalFacts, PrincipalKind, Proposer, ResourceFacts};
+use crate::roles::Role;
 
 const SWARM: ResourceType = ResourceType::Swarm;
 
@@ -20,7 +21,7 @@ fn check(facts: &PrincipalFacts, action: &str, resource: &ResourceFacts, expecte
 
 #[test]
 fn who_sees_gets_403_and_who_does_not_gets_404() {
-    let viewer = person("vera", &[Role::Viewer]);
+    let viewer = person("vera", &[Role::VIEWER]);
     check(&viewer, "mission_start", &object(SWARM), "403");
     check(
         &viewer,
@@ -32,7 +33,7 @@ fn who_sees_gets_403_and_who_does_not_gets_404() {
     check(&stranger, "mission_start", &object(SWARM), "404");
     let foreign = PrincipalFacts {
         tenants: vec!["umbrella".to_owned()],
-        ..person("fay", &[Role::Operator])
+        ..person("fay", &[Role::OPERATOR])
     };
     check(&foreign, "swarm_land", &object(SWARM), "404 guard.tenant");
     let nobody = caller(PrincipalKind::Anonymous, "anonymous", &[]);
@@ -48,7 +49,7 @@ fn who_sees_gets_403_and_who_does_not_gets_404() {
 #[test]
 fn a_grant_on_the_installation_reaches_everything_of_the_tenants() {
     let everywhere = PrincipalFacts {
-        grants: vec![(Role::Viewer, "installation".to_owned())],
+        grants: vec![(Role::VIEWER, "installation".to_owned())],
         ..person("vera", &[])
     };
     check(&everywhere, "swarm_land", &object(SWARM), "allow view.role");
@@ -63,7 +64,7 @@ fn a_grant_on_the_installation_reaches_everything_of_the_tenants() {
 #[test]
 fn decide_by_row_and_observe_agree_with_the_action() {
     let bundle = shipped();
-    let viewer = prepared(&person("vera", &[Role::Viewer]));
+    let viewer = prepared(&person("vera", &[Role::VIEWER]));
     let land = bundle.decide(&viewer, row_of("swarm_land"), &object(SWARM), &enforced());
     assert_eq!(told(&land), "allow view.role");
     assert!(
@@ -81,14 +82,14 @@ fn decide_by_row_and_observe_agree_with_the_action() {
 #[test]
 fn a_row_without_an_action_is_never_decided() {
     let internal = ROWS.iter().find(|row| row.action.is_none()).unwrap();
-    let viewer = prepared(&person("vera", &[Role::Viewer]));
+    let viewer = prepared(&person("vera", &[Role::VIEWER]));
     let decision = shipped().decide(&viewer, internal, &object(SWARM), &enforced());
     assert_eq!(told(&decision), "broken");
 }
 
 #[test]
 fn a_resource_of_another_type_than_the_rows_is_broken() {
-    let viewer = person("vera", &[Role::Viewer]);
+    let viewer = person("vera", &[Role::VIEWER]);
     check(&viewer, "swarm_land", &object(ResourceType::Plan), "broken");
 }
 
@@ -134,7 +135,7 @@ fn approve(bundle: &Bundle, approver: PrincipalFacts, proposed_by: Proposer, exp
     assert_eq!(got, expected, "{approver:?} {proposed_by:?}");
 }
 
-const APPROVER: [Role; 2] = [Role::Operator, Role::Approver];
+const APPROVER: [Role; 2] = [Role::OPERATOR, Role::APPROVER];
 
 #[test]
 fn a_proposer_does_not_approve_under_any_name() {
@@ -172,7 +173,7 @@ fn a_proposer_does_not_approve_under_any_name() {
     // Every role there is does not help.
     approve(
         &bundle,
-        person("alice", &Role::ALL),
+        person("alice", &Role::BUILT_IN),
         proposer("alice"),
         refused,
     );
@@ -199,7 +200,7 @@ fn another_person_approves() {
     // The role is still needed, and suspension still holds.
     approve(
         &bundle,
-        person("root", &[Role::Admin]),
+        person("root", &[Role::MANAGER]),
         proposer("alice"),
         "403",
     );
@@ -242,7 +243,7 @@ fn living(ttl_ms: i64) -> ContextFacts {
 #[test]
 fn a_guard_that_fails_breaks_the_decision() {
     let bundle = overflowing();
-    let otto = person("otto", &[Role::Operator]);
+    let otto = person("otto", &[Role::OPERATOR]);
     let decide = |ttl_ms| {
         ask(
             &bundle,
@@ -270,13 +271,13 @@ fn a_permit_that_fails_breaks_the_decision_too() {
     let overlay = Overlay::new();
     let permit = "@id(\"view.overflow\")
 permit (principal, action in Action::\"view\", resource)
-when { resource in principal.grants.viewer && context.ttl_ms + 1 > 0 };
+when { resource in principal.grants.view && context.ttl_ms + 1 > 0 };
 ";
     overlay.write("permits/90-overflow.cedar", permit);
     // A case of the bundle stops with the longest time to live there is.
     overlay.remove("cases/stops.json");
     let bundle = overlay.load().unwrap();
-    let vera = person("vera", &[Role::Viewer]);
+    let vera = person("vera", &[Role::VIEWER]);
     let land = |bundle: &Bundle| {
         ask(
             bundle,
@@ -303,7 +304,7 @@ when { resource in principal.grants.viewer && context.ttl_ms + 1 > 0 };
 #[test]
 fn the_minimal_bundle_gives_sight_and_stop_and_nothing_else() {
     let bundle = Bundle::minimal().unwrap();
-    let root = person("root", &Role::ALL);
+    let root = person("root", &Role::BUILT_IN);
     for row in ROWS.iter() {
         let Some(action) = row.action else { continue };
         let got = bundle.decide(&prepared(&root), row, &object(row.resource), &enforced());

@@ -5,7 +5,7 @@ use super::overlay::Overlay;
 use super::scene::{ask, enforced, object, person};
 use crate::bundle::nesting::{MAX_DEPTH, MAX_DOTS, MAX_STATEMENT};
 use crate::diagnostics::Check;
-use crate::facts::Role;
+use crate::roles::Role;
 
 const GUARD: &str = "guards/90-deep.cedar";
 const SCHEMA: &str = "schema/deep.cedarschema";
@@ -80,7 +80,7 @@ fn what_nests_as_deep_as_it_may_never_ends_the_process() {
             let Ok(bundle) = overlay.write(name, &text).load() else {
                 continue;
             };
-            let otto = person("otto", &[Role::Operator]);
+            let otto = person("otto", &[Role::OPERATOR]);
             let swarm = object(interlock_surface::ResourceType::Swarm);
             let got = ask(&bundle, &otto, "plan_propose", &swarm, &enforced());
             assert!(

@@ -6,8 +6,9 @@ use super::super::Bundle;
 use crate::decision::Decision;
 use crate::facts::{
     ContextFacts, INSTALLATION, Mode, Principal, PrincipalFacts, PrincipalKind, Proposer,
-    ResourceFacts, Role,
+    ResourceFacts, VehicleState,
 };
+use crate::roles::{Role, Roles};
 
 pub(crate) const ISSUER: &str = "https://idp.example";
 
@@ -23,7 +24,7 @@ pub(crate) fn caller(kind: PrincipalKind, subject: &str, roles: &[Role]) -> Prin
         tenants: holds.then(|| "acme".to_owned()).into_iter().collect(),
         grants: roles
             .iter()
-            .map(|role| (*role, "acme".to_owned()))
+            .map(|role| (role.clone(), "acme".to_owned()))
             .collect(),
         suspended: false,
     }
@@ -40,6 +41,7 @@ pub(crate) fn object(kind: ResourceType) -> ResourceFacts {
         id: "one".to_owned(),
         scopes: vec!["acme".to_owned(), INSTALLATION.to_owned()],
         proposer: None,
+        state: VehicleState::default(),
     }
 }
 
@@ -83,7 +85,7 @@ pub(crate) fn row_of(action: &str) -> &'static Row {
 }
 
 pub(crate) fn prepared(facts: &PrincipalFacts) -> Principal {
-    Principal::prepare(facts).unwrap()
+    Principal::prepare(facts, &Roles::default()).unwrap()
 }
 
 /// What a decision comes to, in one word and its reasons.
@@ -95,9 +97,14 @@ pub(crate) fn told(decision: &Decision) -> String {
     };
     let told = match decision {
         Decision::Allow { reasons } => format!("allow {}", list(reasons)),
-        Decision::Deny { reasons, visible } => {
+        Decision::Deny {
+            reasons,
+            visible,
+            problem,
+        } => {
             let status = if *visible { "403" } else { "404" };
-            format!("{status} {}", list(reasons))
+            let problem = problem.map_or(String::new(), |problem| format!("{problem} "));
+            format!("{status} {problem}{}", list(reasons))
         }
         Decision::Broken { errors } => {
             let policies = errors.iter().filter_map(|fault| fault.policy.clone());

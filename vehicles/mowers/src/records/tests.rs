@@ -1,4 +1,4 @@
-use super::testkit;
+use super::testkit::{self, on_both};
 use super::{Place, Records};
 
 #[tokio::test]
@@ -11,10 +11,23 @@ async fn the_layout_is_made_once_and_found_again() {
 }
 
 #[tokio::test]
+async fn the_layout_is_found_again_on_both_databases() {
+    on_both(async |store| {
+        assert!(store.records.answer().await);
+        let again = Records::open(&store.place).await;
+        assert!(again.is_ok(), "{again:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_transaction_that_is_dropped_never_was() {
-    let (_folder, records) = testkit::fresh().await;
-    let mut change = records.begin().await.expect("a transaction");
-    sqlx::query("INSERT INTO accounts (id, name, features, time_zone, hierarchy_rev, created_ms) VALUES ($1, $2, $3, $4, $5, $6)")
+    on_both(async |store| {
+        let mut change = store.records.begin().await.expect("a transaction");
+        sqlx::query(
+            "INSERT INTO accounts (id, name, features, time_zone, hierarchy_rev, created_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)",
+        )
         .bind("acme")
         .bind("Acme")
         .bind("[]")
@@ -24,10 +37,12 @@ async fn a_transaction_that_is_dropped_never_was() {
         .execute(&mut *change)
         .await
         .expect("an insert");
-    drop(change);
-    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM accounts")
-        .fetch_one(records.pool())
-        .await
-        .expect("a count");
-    assert_eq!(count, 0);
+        drop(change);
+        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM accounts")
+            .fetch_one(store.records.pool())
+            .await
+            .expect("a count");
+        assert_eq!(count, 0);
+    })
+    .await;
 }

@@ -17,11 +17,17 @@ async fn a_hint_renewed_since_it_was_read_is_not_forgotten() {
     for member in ["stays", "goes"] {
         store.hint("index", member, 10).await.expect("noted");
     }
-    let read = store.hints("index", 11, 10).await.expect("hints");
+    let read = store
+        .hints(&["index".to_owned()], 11, 10)
+        .await
+        .expect("hints");
     assert_eq!(read.len(), 2);
     store.hint("index", "stays", 20).await.expect("renewed");
-    store.forget("index", &read).await.expect("forgotten");
-    let left = store.hints("index", 100, 10).await.expect("hints");
+    store.forget(&read).await.expect("forgotten");
+    let left = store
+        .hints(&["index".to_owned()], 100, 10)
+        .await
+        .expect("hints");
     let left: Vec<(&str, &str)> = left
         .iter()
         .map(|hint| (hint.member.as_str(), hint.score.as_str()))
@@ -63,7 +69,7 @@ async fn hints_that_lead_nowhere_are_not_counted_and_cleared() {
     let found = store.unsettled(at(60), 10).await;
     assert_eq!(found, Ok(vec![doubted.clone()]));
     let left = store
-        .hints(index, Timestamp::MAX.as_microsecond(), 10)
+        .hints(&[index.to_owned()], Timestamp::MAX.as_microsecond(), 10)
         .await
         .expect("hints");
     let left: Vec<&str> = left.iter().map(|hint| hint.member.as_str()).collect();

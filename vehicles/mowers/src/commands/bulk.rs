@@ -1,0 +1,351 @@
+//! One command to the mowers of a site or a group: each member is judged, those
+//! that are allowed get a record of one transaction, and are published after it.
+//!
+//! Members the caller cannot see show in no byte of the answer, and nothing is
+//! written of members the caller may not command.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use futures_util::StreamExt;
+use interlock_guard::Granted;
+use interlock_guard::evaluations::{Question, Verdict};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::ask::Ask;
+use super::record::{AreaClear, Decided, Outcome, Record};
+use super::request::Request;
+use super::{check, issue, life, paced, status, store};
+use crate::contract::{CommandKind, Envelope, Priority};
+use crate::crash::CrashPoint;
+use crate::hierarchy::roster::Member;
+use crate::operations::{self, Answer, Effect};
+use crate::records::RecordsError;
+use crate::service::Fleet;
+use crate::service::problem::Problem;
+use crate::service::settle::repeated;
+
+pub mod answer;
+pub mod kept;
+mod places;
+mod skip;
+
+#[cfg(test)]
+mod tests;
+
+use answer::{BulkAnswer, Item};
+use kept::{Head, Target};
+
+/// Publishes under way at once.
+const AT_ONCE: usize = 64;
+
+/// A member that may be commanded.
+struct Candidate {
+    member: Arc<Member>,
+    /// The revision that was judged.
+    judged: Option<u64>,
+}
+
+/// What is decided before anything is written.
+struct Plan {
+    candidates: Vec<Candidate>,
+    items: Vec<Item>,
+}
+
+/// Commands the members of a container.
+///
+/// # Errors
+/// A [`Problem`] when none of them was commanded.
+pub async fn bulk(
+    fleet: &Arc<Fleet>,
+    ask: Ask,
+    granted: &Granted,
+    target: Target,
+    request: Request,
+) -> Result<Answer, Problem> {
+    let id = ask.id()?;
+    ask.in_time(fleet.now())?;
+    check::kind(&ask, &request.command)?;
+    let area_clear = check::area_clear(&ask, &request)?;
+    let kind = request.command.kind();
+    let members = fleet.roster.members(target.container());
+    let verdicts = judge(fleet, granted, kind, &members).await?;
+    let plan = plan(fleet, kind, members, verdicts, fleet.now());
+    let most = usize::try_from(fleet.settings.limits.bulk).unwrap_or(usize::MAX);
+    if plan.candidates.len() + plan.items.len() > most {
+        return Err(Problem::BulkTooLarge(format!(
+            "one command may go to {most} mowers at most; name a smaller group"
+        )));
+    }
+    let bulk = Bulk {
+        ask,
+        target,
+        request,
+        area_clear,
+    };
+    bulk.run(fleet, id, plan).await
+}
+
+/// One verdict for each member: its kind, and whether it is visible.
+async fn judge(
+    fleet: &Fleet,
+    granted: &Granted,
+    kind: CommandKind,
+    members: &[Arc<Member>],
+) -> Result<Vec<Verdict>, Problem> {
+    let ids: Vec<String> = members.iter().map(|it| it.mower_id.to_string()).collect();
+    let questions: Vec<Question<'_>> = ids
+        .iter()
+        .map(|id| Question {
+            action: kind.as_str(),
+            kind: "Mower",
+            id,
+        })
+        .collect();
+    fleet
+        .gateway
+        .judge(granted, &questions)
+        .await
+        .map_err(|error| Problem::AuthzUnavailable(error.to_string()))
+}
+
+fn plan(
+    fleet: &Fleet,
+    kind: CommandKind,
+    members: Vec<Arc<Member>>,
+    verdicts: Vec<Verdict>,
+    now: Timestamp,
+) -> Plan {
+    let mut plan = Plan {
+        candidates: Vec::new(),
+        items: Vec::new(),
+    };
+    for (member, verdict) in members.into_iter().zip(verdicts) {
+        let mower = member.mower_id;
+        if !verdict.visible {
+            continue;
+        }
+        if !verdict.allowed {
+            plan.items.push(Item::forbidden(mower, verdict.problem));
+            continue;
+        }
+        let seen = fleet.telemetry.latest(mower);
+        match skip::reason(kind, seen.as_deref(), now) {
+            Some(reason) => plan.items.push(Item::skipped(mower, reason)),
+            None => plan.candidates.push(Candidate {
+                member,
+                judged: verdict.revision,
+            }),
+        }
+    }
+    plan
+}
+
+/// A bulk command with everything that its records need.
+struct Bulk {
+    ask: Ask,
+    target: Target,
+    request: Request,
+    area_clear: Option<AreaClear>,
+}
+
+/// What a transaction wrote, each with its turn.
+struct Written {
+    head: Head,
+    records: Vec<(Timestamp, Record)>,
+    items: Vec<Item>,
+}
+
+impl Bulk {
+    async fn run(self, fleet: &Arc<Fleet>, id: Uuid, plan: Plan) -> Result<Answer, Problem> {
+        fleet.crash.reached(CrashPoint::CommandChecked).await;
+        let now = fleet.now();
+        let mut change = fleet.records.begin().await?;
+        let begun = operations::begin(&mut change, id, self.ask.row, now).await?;
+        if let Some(answer) = repeated(begun, self.ask.row)? {
+            return Ok(answer);
+        }
+        let account_id = places::account(&mut change, &self.target).await?;
+        let ids: Vec<Uuid> = plan
+            .candidates
+            .iter()
+            .map(|it| it.member.mower_id)
+            .collect();
+        let places = places::of(&mut change, &ids).await?;
+        let written = self.compose(fleet, (id, account_id), plan, &places, now);
+        let records: Vec<Record> = written.records.iter().map(|(_, it)| it.clone()).collect();
+        kept::insert(&mut change, &written.head).await?;
+        store::insert(&mut change, &records).await?;
+        change.commit().await.map_err(RecordsError::from)?;
+        fleet.crash.reached(CrashPoint::CommandCommitted).await;
+        let answered = self.publish(fleet, written).await;
+        fleet.crash.reached(CrashPoint::CommandAnswered).await;
+        answered
+    }
+
+    /// The records of those that may still be commanded, and a word on each other.
+    fn compose(
+        &self,
+        fleet: &Fleet,
+        (bulk_id, account_id): (Uuid, String),
+        plan: Plan,
+        places: &HashMap<Uuid, places::Place>,
+        now: Timestamp,
+    ) -> Written {
+        let kind = self.request.command.kind();
+        let lives = fleet.settings.lives();
+        let life = lives.of(kind, self.request.ttl_seconds);
+        let correlation_id = self.request.correlation_id.unwrap_or_else(Uuid::now_v7);
+        let mut items = plan.items;
+        let mut records = Vec::with_capacity(plan.candidates.len());
+        for candidate in plan.candidates {
+            let mower = candidate.member.mower_id;
+            let place = match places.get(&mower) {
+                // Deleted a moment ago: there is nothing to command.
+                None => continue,
+                Some(place) => place,
+            };
+            let epochs = &fleet.control.epochs;
+            epochs.learn(mower, place.stop_epoch);
+            if candidate
+                .judged
+                .is_some_and(|judged| judged < place.revision)
+            {
+                items.push(Item::failed(mower, None, "authz-stale"));
+                continue;
+            }
+            if check::moves(kind) && epochs.stopped_since(mower, self.ask.asked_at) {
+                items.push(Item::failed(mower, None, "stopped-since"));
+                continue;
+            }
+            let turn = match skip::is_paced(kind) {
+                false => Some(now),
+                true => fleet
+                    .control
+                    .pacer
+                    .turn(&vendor_account(&candidate.member), now),
+            };
+            let Some(turn) = turn else {
+                items.push(Item::skipped(mower, "too-many-starts-ahead"));
+                continue;
+            };
+            let envelope = Envelope {
+                command_id: Uuid::new_v5(&bulk_id, mower.as_bytes()),
+                mower_id: mower,
+                account_id: candidate.member.account_id.clone(),
+                issued_by: self.ask.issuer.clone(),
+                issued_at: now,
+                expires_at: life::after(turn, life),
+                priority: Priority::of(kind),
+                correlation_id,
+                stop_epoch: epochs.current(mower),
+                command: self.request.command.clone(),
+            };
+            let record = Record {
+                envelope,
+                bulk_id: Some(bulk_id),
+                plan_id: None,
+                area_clear: self.area_clear,
+                decided: Decided {
+                    hierarchy_rev: place.revision,
+                    ..self.ask.decided.clone()
+                },
+                outcome: Outcome::PENDING,
+            };
+            records.push((turn, record));
+        }
+        let ends = records.iter().map(|(_, it)| it.envelope.expires_at);
+        let head = Head {
+            bulk_id,
+            account_id,
+            kind,
+            target: self.target.clone(),
+            issued_at: now,
+            expires_at: ends.max().unwrap_or_else(|| life::after(now, life)),
+        };
+        Written {
+            head,
+            records,
+            items,
+        }
+    }
+
+    /// Publishes those whose turn has come, leaves the others to their turn, and
+    /// answers.
+    async fn publish(&self, fleet: &Arc<Fleet>, written: Written) -> Result<Answer, Problem> {
+        let Written {
+            head,
+            records,
+            mut items,
+        } = written;
+        let (now, later): (Vec<_>, Vec<_>) = records
+            .into_iter()
+            .partition(|(turn, _)| *turn <= head.issued_at);
+        let waiting = later.len();
+        items.extend(later.iter().map(|(_, it)| Item::accepted(it)));
+        fleet.control.paced.add(later);
+        let handing = now.into_iter().map(|(_, record)| async move {
+            let handed = issue::hand_on(fleet, &record).await;
+            (record, handed)
+        });
+        let handed: Vec<_> = futures_util::stream::iter(handing)
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
+        let stored = handed.iter().filter(|(_, it)| paced::is_stored(it)).count();
+        let mut worst = None;
+        for (record, handed) in &handed {
+            let id = record.envelope.command_id;
+            let Some(outcome) = handed.outcome(fleet.now()) else {
+                items.push(Item::accepted(record));
+                continue;
+            };
+            let reason = outcome.reason.as_deref().unwrap_or_default();
+            items.push(Item::failed(record.envelope.mower_id, Some(id), reason));
+            if let Err(error) = status::close(&fleet.records, &[id], &outcome).await {
+                tracing::error!(%id, "the end of a command is not recorded: {error}");
+            }
+            // What may have happened says more than what did not.
+            let problem = handed.problem();
+            let unclear = |it: &Problem| it.effect() == Effect::Maybe;
+            if worst.is_none() || problem.as_ref().is_some_and(unclear) {
+                worst = problem;
+            }
+        }
+        if stored + waiting == 0
+            && let Some(problem) = worst
+        {
+            if problem.effect() != Effect::Maybe {
+                let answer = problem.answer();
+                self.finish(fleet, &head, problem.effect(), &answer).await;
+            }
+            return Err(problem);
+        }
+        let kept: Vec<Item> = items.iter().filter(|it| it.has_record()).cloned().collect();
+        // Nothing of those who were refused is written down.
+        let answer = self.answer(&BulkAnswer::new(&head, kept))?;
+        self.finish(fleet, &head, Effect::Done, &answer).await;
+        self.answer(&BulkAnswer::new(&head, items))
+    }
+
+    fn answer(&self, answer: &BulkAnswer) -> Result<Answer, Problem> {
+        let location = answer::location(answer.bulk_id());
+        Ok(Answer::json(StatusCode::ACCEPTED, answer)?.at(location))
+    }
+
+    async fn finish(&self, fleet: &Fleet, head: &Head, effect: Effect, answer: &Answer) {
+        issue::finish(&fleet.records, head.bulk_id, effect, answer, fleet.now()).await;
+    }
+}
+
+/// Which budget of calls a mower is commanded from.
+fn vendor_account(member: &Member) -> String {
+    let kind = member.connection.kind.as_str();
+    let named = member.connection.options.get("vendor_account");
+    let name = named
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    format!("{} {kind} {name}", member.account_id)
+}

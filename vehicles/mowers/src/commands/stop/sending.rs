@@ -1,0 +1,191 @@
+//! Sending stops: published, and where the stream does not confirm, asked of the
+//! device gateways directly; again at 0.3, 1 and 3 seconds, with the same id.
+//!
+//! A repeated stop is harmless and a lost one is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+use uuid::Uuid;
+
+use super::unsent;
+use crate::bus::{BusError, Published};
+use crate::commands::{publish, status};
+use crate::contract::Envelope;
+use crate::device::wire::{self, StopAnswer, StopDone};
+use crate::service::Fleet;
+
+/// When a stop is tried, counted from its beginning.
+const ATTEMPTS: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(300),
+    Duration::from_millis(1_000),
+    Duration::from_millis(3_000),
+];
+
+/// How long the stream has to confirm a stop before the direct way is tried.
+const CONFIRM: Duration = Duration::from_millis(250);
+
+/// How long a device gateway has to answer directly.
+const DIRECT: Duration = Duration::from_millis(400);
+
+/// Stops under way at once.
+const AT_ONCE: usize = 256;
+
+/// How far a stop came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// The stream or a device gateway has it.
+    Queued,
+    /// Somebody may have it.
+    Unclear(String),
+    /// Certainly nobody has it.
+    No(String),
+}
+
+impl Told {
+    /// What stands in the way.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Queued => "queued",
+            Self::Unclear(why) | Self::No(why) => why,
+        }
+    }
+
+    /// Once somebody may have it, nothing that comes later says that nobody has.
+    fn and_then(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Unclear(why), Self::No(_)) => Self::Unclear(why),
+            (_, later) => later,
+        }
+    }
+}
+
+/// Stops on their way. They go on when this is dropped.
+pub(super) struct Sending(watch::Receiver<Vec<Told>>);
+
+impl Sending {
+    /// Begins to send.
+    pub(super) fn start(fleet: Arc<Fleet>, envelopes: Vec<Envelope>) -> Self {
+        let first = vec![Told::No("it was not tried yet".to_owned()); envelopes.len()];
+        let (progress, told) = watch::channel(first);
+        tokio::spawn(async move { rounds(&fleet, &envelopes, &progress).await });
+        Self(told)
+    }
+
+    /// Waits until somebody has each stop, for a while at most; how far each came.
+    pub(super) async fn wait(&mut self, patience: Duration) -> Vec<Told> {
+        let all = |told: &Vec<Told>| told.iter().all(|it| *it == Told::Queued);
+        if let Ok(Ok(told)) = timeout(patience, self.0.wait_for(all)).await {
+            return told.clone();
+        }
+        self.0.borrow().clone()
+    }
+}
+
+/// Tries until somebody has each stop.
+async fn rounds(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<Vec<Told>>) {
+    let begun = Instant::now();
+    for offset in ATTEMPTS {
+        sleep_until(begun + offset).await;
+        let open = open(envelopes, progress);
+        if open.is_empty() {
+            return;
+        }
+        for some in open.chunks(AT_ONCE) {
+            let trying = some
+                .iter()
+                .map(|(index, it)| async { (*index, attempt(fleet, it).await) });
+            let tried = join_all(trying).await;
+            progress.send_modify(|told| {
+                for (index, now) in tried {
+                    if let Some(told) = told.get_mut(index) {
+                        *told = told.clone().and_then(now);
+                    }
+                }
+            });
+        }
+    }
+    give_up(fleet, open(envelopes, progress), progress).await;
+}
+
+/// Those that nobody has yet.
+fn open<'a>(
+    envelopes: &'a [Envelope],
+    progress: &watch::Sender<Vec<Told>>,
+) -> Vec<(usize, &'a Envelope)> {
+    let told = progress.borrow();
+    let all = envelopes.iter().enumerate().zip(told.iter());
+    all.filter(|(_, told)| **told != Told::Queued)
+        .map(|(it, _)| it)
+        .collect()
+}
+
+/// Tries once: the stream first, then the device gateways directly.
+async fn attempt(fleet: &Fleet, envelope: &Envelope) -> Told {
+    fleet.control.counters.stop_attempts.add();
+    let now = fleet.now();
+    if now >= envelope.expires_at {
+        return Told::No("its life is over".to_owned());
+    }
+    match publish::publish(&*fleet.bus, envelope, now, CONFIRM).await {
+        Published::Stored { .. } => Told::Queued,
+        Published::Refused(why) => direct(fleet, envelope, &why).await,
+        Published::Unconfirmed(why) => {
+            Told::Unclear(why.clone()).and_then(direct(fleet, envelope, &why).await)
+        }
+    }
+}
+
+/// Asks all device gateways; the one that holds the mower answers.
+async fn direct(fleet: &Fleet, envelope: &Envelope, bus: &str) -> Told {
+    let Ok(payload) = serde_json::to_vec(envelope) else {
+        return Told::No("the stop has no JSON form".to_owned());
+    };
+    let subject = wire::stop(envelope.mower_id);
+    let asked = fleet
+        .bus
+        .request(&subject, Bytes::from(payload), DIRECT)
+        .await;
+    let answer = match asked {
+        Ok(bytes) => serde_json::from_slice::<StopAnswer>(&bytes),
+        Err(BusError::TimedOut(_)) => {
+            return Told::Unclear(format!("{bus}; no device gateway answered"));
+        }
+        Err(error) => return Told::No(format!("{bus}; {error}")),
+    };
+    match answer {
+        Ok(answer) if answer.command_id != envelope.command_id => {
+            Told::Unclear(format!("{bus}; a device gateway spoke of another stop"))
+        }
+        // Whatever it has done first, it goes on until the stop's end.
+        Ok(answer) if answer.done != StopDone::Expired => Told::Queued,
+        Ok(_) => Told::No(format!("{bus}; it came too late")),
+        Err(error) => Told::Unclear(format!("{bus}; an unreadable answer: {error}")),
+    }
+}
+
+/// Nobody had these: their records say so, where they are on record.
+async fn give_up(
+    fleet: &Fleet,
+    open: Vec<(usize, &Envelope)>,
+    progress: &watch::Sender<Vec<Told>>,
+) {
+    let told = progress.borrow().clone();
+    for (index, envelope) in open {
+        let Some(told) = told.get(index) else {
+            continue;
+        };
+        let id: Uuid = envelope.command_id;
+        let mower = envelope.mower_id;
+        tracing::error!(%id, %mower, "alarm: a stop was given up: {}", told.why());
+        let outcome = unsent(told, fleet.now());
+        if let Err(error) = status::close(&fleet.records, &[id], &outcome).await {
+            tracing::error!(%id, "the end of a stop is not recorded: {error}");
+        }
+    }
+}

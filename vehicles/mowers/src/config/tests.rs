@@ -1,0 +1,154 @@
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{BusPlace, Config};
+use crate::records::Place;
+use crate::service::settings::{Limits, Timeouts};
+
+const KEY: &str = "k1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+fn read(text: &str) -> Result<Config, Vec<String>> {
+    Config::read(text, |_| None, |_| Err(io::ErrorKind::NotFound.into())).map_err(|error| error.0)
+}
+
+fn check(text: &str, expected: &[&str]) {
+    let faults = read(text).err().unwrap_or_default();
+    assert_eq!(faults, expected, "{text}");
+}
+
+fn least() -> String {
+    format!("listen = \"127.0.0.1:0\"\nkeys = [\"{KEY}\"]\n")
+}
+
+#[test]
+fn little_must_be_said() {
+    let text = format!("{}[records]\npath = \"m.db\"\n", least());
+    let config = read(&text).unwrap();
+    assert_eq!(config.records, Place::File(PathBuf::from("m.db")));
+    assert_eq!(config.bus, BusPlace::Local);
+    assert_eq!(config.settings.limits, Limits::default());
+    assert_eq!(config.settings.timeouts, Timeouts::default());
+    assert_eq!(config.settings.emergency_stop_ttl, Duration::from_secs(10));
+    assert!(config.gateway_ops.is_empty() && config.account.is_none());
+}
+
+#[test]
+fn all_can_be_said() {
+    let text = format!(
+        "{}account = \"acme\"
+        gateway_ops = [\"http://127.0.0.1:1\", \"http://127.0.0.1:2/\"]
+        spool = \"s\"
+        shard = \"one\"
+        state = \"d\"
+        [records]
+        kind = \"postgres\"
+        url = \"postgres://u:p@h/d\"
+        [bus]
+        kind = \"nats\"
+        url = \"nats://h:4222\"
+        replicas = 3
+        [limits]
+        mowers = 10000
+        [timeouts]
+        mower = 10
+        service = 12
+        gateway = 14
+        client = 16
+        [settings]
+        emergency_stop_ttl_seconds = 5
+        command_ttl_max_seconds = 60
+        command_retention_days = 1
+        [simulator]
+        seed = 7
+        speed = 20
+        profile = \"luba\"",
+        least()
+    );
+    let config = read(&text).unwrap();
+    assert_eq!(config.gateway_ops, ["127.0.0.1:1", "127.0.0.1:2"]);
+    assert_eq!(
+        config.records,
+        Place::Postgres("postgres://u:p@h/d".to_owned())
+    );
+    assert!(matches!(config.bus, BusPlace::Nats { replicas: 3, .. }));
+    assert_eq!(config.settings.limits.mowers, 10_000);
+    assert_eq!(config.settings.timeouts.client, Duration::from_secs(16));
+    assert_eq!(
+        config.settings.command_retention,
+        Duration::from_secs(86_400)
+    );
+    assert_eq!((config.simulator.seed, config.simulator.speed), (7, 20.0));
+}
+
+#[test]
+fn every_fault_is_told_at_once() {
+    check(
+        "listen = \"here\"
+        gateway_ops = \"https://h\"
+        color = 1
+        [records]
+        kind = \"oracle\"
+        path = \"m.db\"
+        [bus]
+        kind = \"nats\"
+        [limits]
+        mowers = 0
+        [simulator]
+        speed = 1000",
+        &[
+            "`listen` must be `address:port`",
+            "`gateway_ops` must be `http://host:port`, or a list of those",
+            "`key_file` or `keys` is required, or in the environment INTERLOCK_KEY_MOWERS",
+            "`records.kind` must be one of `sqlite`, `postgres`",
+            "`bus.url` is required, or in the environment INTERLOCK_MOWERS_BUS_URL",
+            "`limits.mowers` must be a whole number from 1 to 1000000",
+            "`simulator.speed` must be a number from 1 to 100",
+            "`color` is not a field",
+        ],
+    );
+}
+
+#[test]
+fn layers_must_end_one_after_the_other() {
+    let check = |timeouts: &str, expected: &[&str]| {
+        let text = format!("{}[records]\npath = \"m\"\n[timeouts]\n{timeouts}", least());
+        check(&text, expected);
+    };
+    check("gateway = 87", &[]);
+    check(
+        "gateway = 86",
+        &[
+            "`timeouts.gateway` must be at least 2 s more than `service`, so that each layer tells \
+           of its own timeout: 86 s is not after 85 s",
+        ],
+    );
+    check(
+        "mower = 95\nclient = 80",
+        &[
+            "`timeouts.service` must be at least 2 s more than `mower`, so that each layer tells \
+             of its own timeout: 85 s is not after 95 s",
+            "`timeouts.client` must be at least 2 s more than `gateway`, so that each layer tells \
+             of its own timeout: 80 s is not after 88 s",
+        ],
+    );
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let text = format!(
+        "{}[records]\nkind = \"postgres\"\nurl = \"mysql://user:hunter2@host\"\n[bus]\nurl = \"nats://a:hunter2@h\"",
+        least()
+    );
+    let faults = read(&text).unwrap_err().join("\n");
+    assert!(!faults.contains("hunter2"), "{faults}");
+    let broken = read("keys = [\"k1:c2VjcmV0\"]\n[records]\npath = \"m\"")
+        .unwrap_err()
+        .join("\n");
+    assert!(!broken.contains("c2VjcmV0"), "{broken}");
+    let broken = read(&format!("keys = [\"{KEY}\"")).unwrap_err().join("\n");
+    assert!(
+        broken.starts_with("not TOML in line 1") && !broken.contains("AAAA"),
+        "{broken}"
+    );
+}

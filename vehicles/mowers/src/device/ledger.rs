@@ -1,0 +1,462 @@
+//! One final for each command id, remembered for a day: whatever comes twice,
+//! late or out of order gets the same result and never acts again.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use super::journal::{Journal, JournalError, Line};
+use super::metrics::Metrics;
+use crate::contract::{CommandResult, Envelope, Priority, Status};
+
+/// How long a final is remembered.
+const LIFE: SignedDuration = SignedDuration::from_hours(24);
+
+/// How far a command came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Taken; not in the mower's queue yet.
+    Taken,
+    /// In the queue.
+    Queued,
+    /// Sent, or about to be: it may have happened.
+    Acting,
+    /// Decided.
+    Final(CommandResult),
+}
+
+/// The last stop of a mower: what was issued before must not move it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StopMark {
+    /// The highest epoch seen.
+    pub(crate) epoch: u64,
+    /// When the latest stop was issued.
+    pub(crate) issued_at: Option<Timestamp>,
+}
+
+impl StopMark {
+    /// Whether a command was issued before the stop. Two rules, because a stop
+    /// that was sent while the records were down could not raise the epoch.
+    pub(crate) fn supersedes(&self, epoch: u64, issued_at: Timestamp) -> bool {
+        epoch < self.epoch || self.issued_at.is_some_and(|stop| issued_at <= stop)
+    }
+
+    fn raise(&mut self, epoch: u64, issued_at: Timestamp) {
+        self.epoch = self.epoch.max(epoch);
+        self.issued_at = self.issued_at.max(Some(issued_at));
+    }
+}
+
+/// What became of settling a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// This is its final.
+    First,
+    /// It had the same one.
+    Same,
+    /// It had another one, which stays.
+    Late,
+    /// Nobody knows the command.
+    Unknown,
+}
+
+struct Entry {
+    mower_id: Uuid,
+    account_id: String,
+    stop: bool,
+    at: Timestamp,
+    stage: Stage,
+    /// The stream has the final.
+    published: bool,
+    /// The final is on the disk, or cannot be: it may go out.
+    ready: bool,
+}
+
+#[derive(Default)]
+struct Memory {
+    entries: HashMap<Uuid, Entry>,
+    marks: HashMap<Uuid, StopMark>,
+}
+
+/// The memory of a device gateway.
+pub(crate) struct Ledger {
+    memory: Mutex<Memory>,
+    journal: Journal,
+    changes: watch::Sender<u64>,
+    metrics: Arc<Metrics>,
+    room: usize,
+}
+
+impl Ledger {
+    /// Reads what an earlier process left. What it took and never sent has
+    /// failed: that much is known. What it was sending stays open; only the
+    /// vendor can still say what became of it.
+    pub(crate) async fn open(
+        folder: &Path,
+        room: usize,
+        now: Timestamp,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, JournalError> {
+        let (journal, lines) = Journal::open(folder)?;
+        let mut memory = Memory::default();
+        for line in lines {
+            memory.take_in(line);
+        }
+        let ledger = Ledger {
+            memory: Mutex::new(memory),
+            journal,
+            changes: watch::Sender::new(0),
+            metrics,
+            room,
+        };
+        let unsent: Vec<Uuid> = ledger
+            .lock()
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.stage == Stage::Taken)
+            .map(|(id, _)| *id)
+            .collect();
+        for command_id in unsent {
+            let reason = Some("gateway-restarted: it was not sent".to_owned());
+            ledger.settle(command_id, Status::Failed, reason, now).await;
+        }
+        ledger.prune(now).await;
+        Ok(ledger)
+    }
+
+    /// How far a command came, if it is known.
+    pub(crate) fn stage(&self, command_id: Uuid) -> Option<Stage> {
+        let memory = self.lock();
+        memory
+            .entries
+            .get(&command_id)
+            .map(|entry| entry.stage.clone())
+    }
+
+    /// Its final, if there is one.
+    pub(crate) fn finished(&self, command_id: Uuid) -> Option<CommandResult> {
+        match self.stage(command_id) {
+            Some(Stage::Final(result)) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// Writes down that a command is here. Known ones stay as they are.
+    pub(crate) async fn take(&self, envelope: &Envelope, now: Timestamp) {
+        // Not synced: were it lost, the command would stay open, which is the truth.
+        let lines = self.note(envelope, now);
+        self.write(lines, false).await;
+    }
+
+    /// Takes in a command in memory alone; gives what [`Ledger::write`] writes.
+    /// A stop may have been sent from here on.
+    pub(crate) fn note(&self, envelope: &Envelope, now: Timestamp) -> Vec<Line> {
+        let command_id = envelope.command_id;
+        let mut memory = self.lock();
+        if memory.entries.contains_key(&command_id) {
+            return Vec::new();
+        }
+        let stop = envelope.priority == Priority::Emergency;
+        let mut lines = vec![Line::Taken {
+            command_id,
+            mower_id: envelope.mower_id,
+            account_id: envelope.account_id.clone(),
+            stop,
+            at: now,
+        }];
+        if stop {
+            lines.push(Line::Acting { command_id });
+        }
+        for line in &lines {
+            memory.take_in(line.clone());
+        }
+        lines
+    }
+
+    /// Whether a command is a stop.
+    pub(crate) fn is_stop(&self, command_id: Uuid) -> bool {
+        let memory = self.lock();
+        memory
+            .entries
+            .get(&command_id)
+            .is_some_and(|entry| entry.stop)
+    }
+
+    /// It stands in its mower's queue.
+    pub(crate) fn queued(&self, command_id: Uuid) {
+        if let Some(entry) = self.lock().entries.get_mut(&command_id)
+            && entry.stage == Stage::Taken
+        {
+            entry.stage = Stage::Queued;
+        }
+    }
+
+    /// Must be on the disk before the command is sent; a command that cannot be
+    /// remembered must not be sent.
+    pub(crate) async fn acting(&self, command_id: Uuid) -> Result<(), JournalError> {
+        let line = Line::Acting { command_id };
+        let written = self.journal.append(vec![line.clone()], true).await;
+        match &written {
+            Ok(()) => self.lock().take_in(line),
+            Err(cause) => self.failed(cause),
+        }
+        written
+    }
+
+    /// Decides a command, if nobody did before.
+    pub(crate) async fn settle(
+        &self,
+        command_id: Uuid,
+        status: Status,
+        reason: Option<String>,
+        now: Timestamp,
+    ) -> Settled {
+        let line = {
+            let mut memory = self.lock();
+            let Some(entry) = memory.entries.get_mut(&command_id) else {
+                return Settled::Unknown;
+            };
+            if let Stage::Final(result) = &entry.stage {
+                return if result.status == status {
+                    Settled::Same
+                } else {
+                    Settled::Late
+                };
+            }
+            let result = CommandResult {
+                command_id,
+                mower_id: entry.mower_id,
+                account_id: entry.account_id.clone(),
+                status,
+                reason: reason.map(|text| text.chars().take(200).collect()),
+                at: now,
+            };
+            entry.stage = Stage::Final(result.clone());
+            Line::Final { result }
+        };
+        self.metrics.finals.add();
+        self.write(vec![line], true).await;
+        self.change(command_id, |entry| entry.ready = true);
+        Settled::First
+    }
+
+    /// The same final goes out again.
+    pub(crate) fn send_again(&self, command_id: Uuid) {
+        self.change(command_id, |entry| entry.published = false);
+    }
+
+    /// Finals the stream does not have yet.
+    pub(crate) fn unpublished(&self) -> Vec<CommandResult> {
+        let memory = self.lock();
+        let open = memory
+            .entries
+            .values()
+            .filter(|entry| entry.ready && !entry.published);
+        open.filter_map(|entry| match &entry.stage {
+            Stage::Final(result) => Some(result.clone()),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// The stream has it.
+    pub(crate) async fn published(&self, command_id: Uuid) {
+        self.change(command_id, |entry| entry.published = true);
+        // Not synced: were it lost, the same result is published once more.
+        self.write(vec![Line::Published { command_id }], false)
+            .await;
+    }
+
+    /// Changes each time something is decided or published.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// The last stop of a mower.
+    pub(crate) fn mark(&self, mower_id: Uuid) -> StopMark {
+        let memory = self.lock();
+        memory.marks.get(&mower_id).copied().unwrap_or_default()
+    }
+
+    /// Takes in a stop in memory alone; gives what [`Ledger::write`] writes.
+    pub(crate) fn raise(&self, mower_id: Uuid, epoch: u64, issued_at: Timestamp) -> Line {
+        let line = Line::Stopped {
+            mower_id,
+            epoch,
+            issued_at,
+        };
+        self.lock().take_in(line.clone());
+        line
+    }
+
+    /// The records know of an epoch that this process did not see.
+    pub(crate) fn raise_epoch(&self, mower_id: Uuid, epoch: u64) {
+        let mut memory = self.lock();
+        let mark = memory.marks.entry(mower_id).or_default();
+        mark.epoch = mark.epoch.max(epoch);
+    }
+
+    /// Forgets what is older than a day, and the oldest when there is no room.
+    /// The stream of commands keeps minutes, so neither can come again.
+    pub(crate) async fn prune(&self, now: Timestamp) {
+        let lines = {
+            let mut memory = self.lock();
+            let oldest = now.saturating_sub(LIFE).unwrap_or(now);
+            memory.entries.retain(|_, entry| entry.at > oldest);
+            let surplus = memory.entries.len().saturating_sub(self.room);
+            if surplus > 0 {
+                let mut done: Vec<(Timestamp, Uuid)> = memory
+                    .entries
+                    .iter()
+                    .filter(|(_, entry)| matches!(entry.stage, Stage::Final(_)) && entry.published)
+                    .map(|(id, entry)| (entry.at, *id))
+                    .collect();
+                done.sort_unstable();
+                for (_, id) in done.into_iter().take(surplus) {
+                    memory.entries.remove(&id);
+                    self.metrics.forgotten_early.add();
+                }
+            }
+            memory.lines()
+        };
+        if self.journal.lines() > lines.len().saturating_mul(2).saturating_add(1_000)
+            && let Err(cause) = self.journal.rewrite(lines).await
+        {
+            self.failed(&cause);
+        }
+    }
+
+    /// Gives the state folder free.
+    pub(crate) async fn close(&self) {
+        if let Err(cause) = self.journal.close().await {
+            self.failed(&cause);
+        }
+    }
+
+    fn change(&self, command_id: Uuid, how: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.lock().entries.get_mut(&command_id) {
+            how(entry);
+        }
+        self.changes
+            .send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Writes what may be lost rather than hold anything up.
+    pub(crate) async fn write(&self, lines: Vec<Line>, sync: bool) {
+        if lines.is_empty() {
+            return;
+        }
+        if let Err(cause) = self.journal.append(lines, sync).await {
+            self.failed(&cause);
+        }
+    }
+
+    fn failed(&self, cause: &JournalError) {
+        self.metrics.journal_failures.add();
+        tracing::error!(%cause, "the journal was not written");
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Memory {
+    fn take_in(&mut self, line: Line) {
+        match line {
+            Line::Taken {
+                command_id,
+                mower_id,
+                account_id,
+                stop,
+                at,
+            } => {
+                self.entries.entry(command_id).or_insert(Entry {
+                    mower_id,
+                    account_id,
+                    stop,
+                    at,
+                    stage: Stage::Taken,
+                    published: false,
+                    ready: false,
+                });
+            }
+            Line::Acting { command_id } => {
+                if let Some(entry) = self.entries.get_mut(&command_id)
+                    && !matches!(entry.stage, Stage::Final(_))
+                {
+                    entry.stage = Stage::Acting;
+                }
+            }
+            Line::Final { result } => {
+                let entry = self.entries.entry(result.command_id).or_insert(Entry {
+                    mower_id: result.mower_id,
+                    account_id: result.account_id.clone(),
+                    stop: false,
+                    at: result.at,
+                    stage: Stage::Taken,
+                    published: false,
+                    ready: false,
+                });
+                if !matches!(entry.stage, Stage::Final(_)) {
+                    entry.stage = Stage::Final(result);
+                    entry.ready = true;
+                }
+            }
+            Line::Published { command_id } => {
+                if let Some(entry) = self.entries.get_mut(&command_id) {
+                    entry.published = true;
+                }
+            }
+            Line::Stopped {
+                mower_id,
+                epoch,
+                issued_at,
+            } => self
+                .marks
+                .entry(mower_id)
+                .or_default()
+                .raise(epoch, issued_at),
+        }
+    }
+
+    /// The same memory as few lines.
+    fn lines(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (command_id, entry) in &self.entries {
+            let command_id = *command_id;
+            lines.push(Line::Taken {
+                command_id,
+                mower_id: entry.mower_id,
+                account_id: entry.account_id.clone(),
+                stop: entry.stop,
+                at: entry.at,
+            });
+            match &entry.stage {
+                Stage::Taken | Stage::Queued => {}
+                Stage::Acting => lines.push(Line::Acting { command_id }),
+                Stage::Final(result) => lines.push(Line::Final {
+                    result: result.clone(),
+                }),
+            }
+            if entry.published {
+                lines.push(Line::Published { command_id });
+            }
+        }
+        for (mower_id, mark) in &self.marks {
+            lines.push(Line::Stopped {
+                mower_id: *mower_id,
+                epoch: mark.epoch,
+                issued_at: mark.issued_at.unwrap_or(Timestamp::UNIX_EPOCH),
+            });
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! The drive sessions that this replica knows.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::IDLE;
+use crate::commands::life::after;
+use crate::contract::Issuer;
+use crate::hierarchy::roster::Member;
+use crate::service::problem::Problem;
+
+/// Sessions remembered before those that are long over are forgotten.
+const SESSIONS: usize = 1_024;
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its id.
+    pub id: Uuid,
+    /// Which mower.
+    pub mower: Uuid,
+    /// Of which account.
+    pub account: String,
+    /// Who drives.
+    pub holder: Issuer,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// When the last frame came, or it was opened.
+    pub last_at: Timestamp,
+    /// Frames so far.
+    pub frames: u64,
+    /// The highest sequence so far.
+    pub sequence: Option<u64>,
+    /// How it ended.
+    pub ended: Option<Ended>,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When.
+    pub at: Timestamp,
+    /// Why: `closed`, `idle`, `stopped`, `replaced`, ..
+    pub by: String,
+}
+
+impl Session {
+    pub(super) fn new(id: Uuid, member: &Member, holder: Issuer, now: Timestamp) -> Self {
+        Self {
+            id,
+            mower: member.mower_id,
+            account: member.account_id.clone(),
+            holder,
+            opened_at: now,
+            last_at: now,
+            frames: 0,
+            sequence: None,
+            ended: None,
+        }
+    }
+}
+
+/// The sessions by id.
+#[derive(Debug, Default)]
+pub struct Drives(Mutex<HashMap<Uuid, Session>>);
+
+impl Drives {
+    /// Remembers a session.
+    pub(super) fn open(&self, session: Session) {
+        let mut all = self.lock();
+        if all.len() >= SESSIONS {
+            let now = session.last_at;
+            all.retain(|_, it| it.ended.is_none() && after(it.last_at, IDLE) > now);
+        }
+        all.insert(session.id, session);
+    }
+
+    /// The session of this id, open or not.
+    pub(super) fn find(&self, id: Uuid) -> Option<Session> {
+        self.lock().get(&id).cloned()
+    }
+
+    /// Counts a frame; its sequence must be higher than the last one's.
+    pub(super) fn count(&self, id: Uuid, sequence: u64, now: Timestamp) -> Result<(), Problem> {
+        let mut all = self.lock();
+        let Some(session) = all.get_mut(&id) else {
+            return Ok(());
+        };
+        if let Some(last) = session.sequence.filter(|last| sequence <= *last) {
+            return Err(Problem::Invalid(vec![format!(
+                "`command.sequence` must be higher than {last}, the last one"
+            )]));
+        }
+        session.sequence = Some(sequence);
+        session.frames = session.frames.saturating_add(1);
+        session.last_at = now;
+        Ok(())
+    }
+
+    /// Ends a session; what it was, when it was open.
+    pub(super) fn end(&self, id: Uuid, ended: Ended) -> Option<Session> {
+        let mut all = self.lock();
+        let session = all.get_mut(&id).filter(|it| it.ended.is_none())?;
+        session.ended = Some(ended);
+        Some(session.clone())
+    }
+
+    /// Ends what drives this mower: it was stopped. The device gateway has ended
+    /// it too, and says with how many frames.
+    pub fn stopped(&self, mower: Uuid, now: Timestamp) {
+        let mut all = self.lock();
+        let of_mower = all.values_mut().filter(|it| it.mower == mower);
+        for session in of_mower.filter(|it| it.ended.is_none()) {
+            session.ended = Some(Ended {
+                at: now,
+                by: "stopped".to_owned(),
+            });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Session>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

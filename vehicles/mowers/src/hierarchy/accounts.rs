@@ -1,0 +1,123 @@
+//! Accounts and their default sites.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sqlx::AnyConnection;
+use uuid::Uuid;
+
+use super::bodies::NewAccount;
+use super::change::{Ask, Begun, Change};
+use super::model::Node;
+use super::reply::Reply;
+use super::rows;
+use crate::operations::Answer;
+use crate::records::RecordsError;
+use crate::service::Fleet;
+use crate::service::problem::Problem;
+
+/// The time zone of an account that nobody told of.
+const UNKNOWN_ZONE: &str = "UTC";
+
+/// The name of a default site.
+const DEFAULT_NAME: &str = "Default";
+
+/// Makes the account with its default site, or brings name, features and time zone up to date.
+/// What stands already changes nothing, so it may be repeated.
+///
+/// # Errors
+/// A [`Problem`]; nothing half applied.
+pub(super) async fn ensure(
+    fleet: &Arc<Fleet>,
+    account: NewAccount,
+    operation: Option<(Uuid, &'static str)>,
+) -> Result<Answer, Problem> {
+    if operation.is_none() && stands(fleet, &account).await? {
+        return Ok(Answer::empty());
+    }
+    let site = Uuid::now_v7();
+    let ask = Ask {
+        operation,
+        account: account.id.clone(),
+        created: vec![Node::Account(account.id.clone()), Node::Site(site)],
+        make_account: true,
+    };
+    let mut change = match Change::begin(fleet, ask).await? {
+        Begun::Fresh(change) => change,
+        Begun::Repeated(answer) => return Ok(answer),
+    };
+    let outcome = update(&mut change, &account, site).await;
+    change.conclude(outcome).await
+}
+
+async fn stands(fleet: &Fleet, account: &NewAccount) -> Result<bool, Problem> {
+    let mut records = fleet.records.pool().acquire().await?;
+    let Some(found) = rows::account(&mut records, &account.id).await? else {
+        return Ok(false);
+    };
+    let site = rows::default_site(&mut records, &account.id).await?;
+    Ok(site.is_some()
+        && found.name == account.name
+        && found.features == account.features
+        && found.time_zone == account.time_zone)
+}
+
+async fn update(change: &mut Change, account: &NewAccount, site: Uuid) -> Result<Reply, Problem> {
+    let features = serde_json::to_string(&account.features).map_err(|_| Problem::Internal)?;
+    sqlx::query("UPDATE accounts SET name = $1, features = $2, time_zone = $3 WHERE id = $4")
+        .bind(account.name.as_str())
+        .bind(features)
+        .bind(account.time_zone.as_str())
+        .bind(account.id.as_str())
+        .execute(&mut *change.records())
+        .await?;
+    change.touch(Node::Account(account.id.clone()));
+    default_site(change, site).await?;
+    Ok(Reply::Account(account.id.clone()))
+}
+
+/// Makes an account that nobody told of, with a plan that includes nothing; whether it was made
+/// here.
+pub(super) async fn insert_unknown(
+    records: &mut AnyConnection,
+    account: &str,
+    now: Timestamp,
+) -> Result<bool, RecordsError> {
+    let inserted = sqlx::query(
+        "INSERT INTO accounts (id, name, features, time_zone, hierarchy_rev, rev, created_ms,
+         changed_ms) VALUES ($1, $1, '[]', $2, 0, 0, $3, $3) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(account)
+    .bind(UNKNOWN_ZONE)
+    .bind(now.as_millisecond())
+    .execute(records)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// The default site of the account that changes: the one that stands, else `new`.
+///
+/// INVARIANT: the partial unique index decides who makes it; everybody else finds it.
+pub(super) async fn default_site(change: &mut Change, new: Uuid) -> Result<Uuid, Problem> {
+    let (account, now) = (change.account().to_owned(), change.now());
+    let zone = rows::account(change.records(), &account).await?;
+    let zone = zone.ok_or(Problem::NotFound)?.time_zone;
+    let inserted = sqlx::query(
+        "INSERT INTO sites (id, account_id, name, time_zone, quiet_hours, is_default, rev,
+         created_ms, changed_ms) VALUES ($1, $2, $3, $4, '[]', 1, 0, $5, $5)
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(new.to_string())
+    .bind(account.as_str())
+    .bind(DEFAULT_NAME)
+    .bind(zone)
+    .bind(now.as_millisecond())
+    .execute(&mut *change.records())
+    .await?;
+    if inserted.rows_affected() == 1 {
+        change.touch(Node::Site(new));
+        return Ok(new);
+    }
+    let found = rows::default_site(change.records(), &account).await?;
+    Ok(found.ok_or(Problem::Internal)?.id)
+}

@@ -1,0 +1,311 @@
+//! Handlers that change the hierarchy. Each reads its body, asks the gateway about what the body
+//! names, and makes one change.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use bytes::Bytes;
+use sqlx::AnyConnection;
+use uuid::Uuid;
+
+use super::bodies::{self, MowerFields, NewAccount, NewGroup, NewMower, Placement, SiteFields};
+use super::change::{Ask, Begun, Change};
+use super::model::Node;
+use super::references::{managed, managed_mower};
+use super::{accounts, groups, mowers, rows, sites};
+use crate::service::Fleet;
+use crate::service::answer::detached;
+use crate::service::call::Call;
+use crate::service::problem::Problem;
+
+type Shared = State<Arc<Fleet>>;
+
+/// `POST /internal/accounts`
+pub(super) async fn make_account(call: Call, State(fleet): Shared, body: Bytes) -> Response {
+    detached(async move {
+        let account = NewAccount::read(&body, true)?;
+        let operation = call.granted().operation();
+        let operation = operation.map(|id| (id, call.granted().row().name));
+        accounts::ensure(&fleet, account, operation).await
+    })
+    .await
+}
+
+/// `POST /sites`
+pub(super) async fn create_site(call: Call, State(fleet): Shared, body: Bytes) -> Response {
+    detached(async move {
+        let fields = SiteFields::read(&body, true)?;
+        let id = Uuid::now_v7();
+        let ask = Ask {
+            created: vec![Node::Site(id)],
+            make_account: true,
+            ..of(&fleet, &call, call.account()?)?
+        };
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = sites::create(&mut change, id, &fields).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `PATCH /sites/{site}`
+pub(super) async fn change_site(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+    body: Bytes,
+) -> Response {
+    detached(async move {
+        let fields = SiteFields::read(&body, false)?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Site(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = sites::update(&mut change, &call, id, &fields).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `DELETE /sites/{site}`
+pub(super) async fn delete_site(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+) -> Response {
+    detached(async move {
+        let move_to = call.id("move_to")?;
+        if move_to == Some(id) {
+            return Err(Problem::Invalid(vec![
+                "`move_to` must name another site".to_owned(),
+            ]));
+        }
+        managed(&fleet, &call, ("`move_to`", move_to), &[]).await?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Site(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = sites::delete(&mut change, &call, id, move_to).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `POST /groups`
+pub(super) async fn create_group(call: Call, State(fleet): Shared, body: Bytes) -> Response {
+    detached(async move {
+        let group = NewGroup::read(&body)?;
+        managed(&fleet, &call, ("`site_id`", group.site_id), &[]).await?;
+        let id = Uuid::now_v7();
+        let ask = Ask {
+            created: vec![Node::Group(id)],
+            make_account: true,
+            ..of(&fleet, &call, call.account()?)?
+        };
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = groups::create(&mut change, id, &group).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `PATCH /groups/{group}`
+pub(super) async fn change_group(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+    body: Bytes,
+) -> Response {
+    detached(async move {
+        let name = bodies::group_change(&body)?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = groups::update(&mut change, &call, id, name.as_deref()).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `DELETE /groups/{group}`
+pub(super) async fn delete_group(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+) -> Response {
+    detached(async move {
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = groups::delete(&mut change, &call, id).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `PUT /groups/{group}/mowers/{mower}`
+pub(super) async fn add_to_group(
+    call: Call,
+    State(fleet): Shared,
+    Path((id, mower)): Path<(Uuid, Uuid)>,
+) -> Response {
+    detached(async move {
+        managed_mower(&fleet, &call, mower).await?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = groups::add(&mut change, &call, id, mower).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `DELETE /groups/{group}/mowers/{mower}`
+pub(super) async fn remove_from_group(
+    call: Call,
+    State(fleet): Shared,
+    Path((id, mower)): Path<(Uuid, Uuid)>,
+) -> Response {
+    detached(async move {
+        managed_mower(&fleet, &call, mower).await?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = groups::remove(&mut change, &call, id, mower).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `POST /mowers`
+pub(super) async fn register(call: Call, State(fleet): Shared, body: Bytes) -> Response {
+    detached(async move {
+        let mower = NewMower::read(&body)?;
+        managed(
+            &fleet,
+            &call,
+            ("`site_id`", mower.site_id),
+            &mower.group_ids,
+        )
+        .await?;
+        let (id, site) = (Uuid::now_v7(), Uuid::now_v7());
+        let account = call.account()?;
+        let ask = Ask {
+            created: vec![
+                Node::Account(account.clone()),
+                Node::Site(site),
+                Node::Mower(id),
+            ],
+            make_account: true,
+            ..of(&fleet, &call, account)?
+        };
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = mowers::register(&mut change, id, site, &mower).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `PATCH /mowers/{mower}`
+pub(super) async fn change_mower(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+    body: Bytes,
+) -> Response {
+    detached(async move {
+        let fields = MowerFields::read(&body)?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Mower(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = mowers::update(&mut change, &call, id, &fields).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `PUT /mowers/{mower}/placement`
+pub(super) async fn place(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+    body: Bytes,
+) -> Response {
+    detached(async move {
+        let placement = Placement::read(&body)?;
+        let site = Some(placement.site_id);
+        managed(&fleet, &call, ("`site_id`", site), &placement.group_ids).await?;
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Mower(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = mowers::place(&mut change, &call, id, &placement).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `DELETE /mowers/{mower}`
+pub(super) async fn delete_mower(
+    call: Call,
+    State(fleet): Shared,
+    Path(id): Path<Uuid>,
+) -> Response {
+    detached(async move {
+        let ask = of(&fleet, &call, account_of(&fleet, &Node::Mower(id)).await?)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = mowers::delete(&mut change, &call, id).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// The change that a request asks for.
+fn of(fleet: &Fleet, call: &Call, account: String) -> Result<Ask, Problem> {
+    call.in_time(fleet.now())?;
+    Ok(Ask {
+        operation: Some((call.operation()?, call.granted().row().name)),
+        account,
+        created: Vec::new(),
+        make_account: false,
+    })
+}
+
+/// The account of a node; it never changes.
+async fn account_of(fleet: &Fleet, node: &Node) -> Result<String, Problem> {
+    let mut records = fleet.records.pool().acquire().await?;
+    let records: &mut AnyConnection = &mut records;
+    let found = match node {
+        Node::Account(id) => Some(id.clone()),
+        Node::Site(id) => rows::site(records, *id).await?.map(|it| it.account_id),
+        Node::Group(id) => rows::group(records, *id).await?.map(|it| it.account_id),
+        Node::Mower(id) => rows::mower(records, *id).await?.map(|it| it.account_id),
+    };
+    found.ok_or(Problem::NotFound)
+}

@@ -1,0 +1,74 @@
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use serde_json::Value;
+
+use super::{Layer, Problem};
+use crate::operations::Effect;
+
+fn check(problem: Problem, status: u16, slug: &str, effect: &str, extra: &[(&str, Value)]) {
+    let answer = problem.answer();
+    let body: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(answer.status, status, "{body}");
+    assert_eq!(body["type"], format!("urn:interlock:problem:{slug}"));
+    assert_eq!(body["effect"], effect, "{body}");
+    assert_eq!(body["status"], status);
+    assert_eq!(body["detail"], problem.to_string());
+    for (name, value) in extra {
+        assert_eq!(&body[*name], value, "{body}");
+    }
+}
+
+#[test]
+fn problems_say_their_status_slug_effect_and_what_belongs_to_them() {
+    check(
+        Problem::Invalid(vec!["`name` is required".to_owned()]),
+        422,
+        "invalid-request",
+        "none",
+        &[(
+            "errors",
+            serde_json::json!({"request": ["`name` is required"]}),
+        )],
+    );
+    check(
+        Problem::AuthzStale { revision: 7 },
+        409,
+        "authz-stale",
+        "none",
+        &[("revision", 7.into())],
+    );
+    let late = Problem::GatewayTimeout {
+        layer: Layer::DeviceGateway,
+        detail: "no answer".to_owned(),
+    };
+    check(
+        late,
+        504,
+        "gateway-timeout",
+        "none",
+        &[("layer", "device-gateway".into())],
+    );
+    check(
+        Problem::CommitUnclear,
+        503,
+        "records-unavailable",
+        "maybe",
+        &[],
+    );
+    let unsure = Problem::NotStopped {
+        detail: "nobody confirmed".to_owned(),
+        effect: Effect::Maybe,
+    };
+    check(unsure, 503, "not-stopped", "maybe", &[]);
+}
+
+#[test]
+fn a_limit_says_when_to_come_back() {
+    let response = Problem::PreviewLimit { retry_after_s: 6 }.into_response();
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()["retry-after"], "6");
+    assert_eq!(
+        response.headers()["content-type"],
+        "application/problem+json"
+    );
+}
