@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Makes the demo, or finds it where a kept state has it already. Gives what a
 /// person needs to go on: the ids.
 pub(crate) async fn seed(gateway: SocketAddr) -> Result<Value, Failure> {
-    let page = made(gateway, "GET", "/mowers?limit=200", None).await?;
+    let page = made(gateway, "GET", "/mowers?limit=200&", None).await?;
     let mut mowers = known(&page);
     if mowers.is_empty() {
         mowers = register(gateway).await?;
@@ -60,9 +60,9 @@ fn known(page: &Value) -> Vec<Value> {
 
 async fn register(gateway: SocketAddr) -> Result<Vec<Value>, Failure> {
     let site = json!({ "name": "Demo garden", "time_zone": "Europe/Berlin" });
-    let site = made(gateway, "POST", "/sites", Some(&site)).await?;
+    let site = made(gateway, "POST", "/sites?", Some(&site)).await?;
     let group = json!({ "name": "Demo mowers", "site_id": site.get("id") });
-    let group = made(gateway, "POST", "/groups", Some(&group)).await?;
+    let group = made(gateway, "POST", "/groups?", Some(&group)).await?;
     let mut mowers = Vec::new();
     for (number, (serial, name, profile, [width, height])) in MOWERS.into_iter().enumerate() {
         let mower = json!({
@@ -82,7 +82,7 @@ async fn register(gateway: SocketAddr) -> Result<Vec<Value>, Failure> {
             "site_id": site.get("id"),
             "group_ids": [group.get("id")],
         });
-        let mower = made(gateway, "POST", "/mowers", Some(&mower)).await?;
+        let mower = made(gateway, "POST", "/mowers?", Some(&mower)).await?;
         mowers.push(shown(&mower));
     }
     Ok(mowers)
@@ -100,7 +100,7 @@ fn shown(mower: &Value) -> Value {
     })
 }
 
-/// Calls until it is done: right after the start, and right after a site was
+/// Calls with the account as the last query parameter, until it is done: right after the start, and right after a site was
 /// made, the gateway may not have heard of it yet.
 async fn made(
     gateway: SocketAddr,
@@ -108,7 +108,7 @@ async fn made(
     path: &str,
     body: Option<&Value>,
 ) -> Result<Value, Failure> {
-    let path = format!("{FLEET}{path}");
+    let path = format!("{FLEET}{path}account={ACCOUNT}");
     let deadline = Instant::now() + HEARD;
     loop {
         let answer = call(gateway, method, &path, body).await;

@@ -72,12 +72,12 @@ async fn registers_a_site_a_group_and_the_mowers_in_them() {
     assert_eq!(
         lines,
         [
-            "GET /api/v1/fleet/mowers?limit=200",
-            "POST /api/v1/fleet/sites",
-            "POST /api/v1/fleet/groups",
-            "POST /api/v1/fleet/mowers",
-            "POST /api/v1/fleet/mowers",
-            "POST /api/v1/fleet/mowers",
+            "GET /api/v1/fleet/mowers?limit=200&account=acme",
+            "POST /api/v1/fleet/sites?account=acme",
+            "POST /api/v1/fleet/groups?account=acme",
+            "POST /api/v1/fleet/mowers?account=acme",
+            "POST /api/v1/fleet/mowers?account=acme",
+            "POST /api/v1/fleet/mowers?account=acme",
         ]
     );
     assert_eq!(calls[2].1["site_id"], "id-1");

@@ -230,12 +230,15 @@ async fn ten_thousand_mowers_in_one_call() {
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(1_000));
     assert_eq!(answer["items_truncated"], true);
     assert_eq!(rig.bus.stops(), 10_000);
-    // On record or in the spool, but nowhere else.
-    let control = &rig.fleet.control;
-    control
-        .spool
-        .replay(&rig.fleet.records)
-        .await
-        .expect("a replay");
-    assert_eq!(rig.count().await, 10_000);
+    // On record, or on the way there over the spool.
+    let recorded = async {
+        while rig.count().await < 10_000 {
+            let spool = &rig.fleet.control.spool;
+            spool.replay(&rig.fleet.records).await.expect("a replay");
+            tokio::task::yield_now().await;
+        }
+    };
+    let within = Duration::from_secs(60);
+    let recorded = tokio::time::timeout(within, recorded).await;
+    recorded.expect("ten thousand records");
 }
