@@ -122,3 +122,10 @@ CREATE TABLE operations (
 );
 
 CREATE INDEX operations_ended ON operations (ended_ms);
+
+-- Who of several replicas does what only one may do, and until when.
+CREATE TABLE leaders (
+    name TEXT PRIMARY KEY NOT NULL,
+    holder TEXT NOT NULL,
+    until_ms BIGINT NOT NULL
+);

@@ -55,6 +55,8 @@ pub struct Config {
     pub settings: Settings,
     /// The simulated mowers of this process.
     pub simulator: Simulator,
+    /// This replica of the service: the same at each start of it, and no other's.
+    pub replica: String,
     /// The shard that a device gateway is.
     pub shard: String,
     /// Where a device gateway keeps what a restart must not forget.
@@ -136,13 +138,29 @@ impl Config {
         let keys_are_fixed = from_environment.is_some();
         let keys = fields.keys(KEYS_VARIABLE, from_environment, file);
         let spool = fields.optional("spool", path);
+        let export = fields.optional("export", path);
+        let replica = fields.optional("replica", identifier);
         let shard = fields.optional("shard", identifier);
         let state = fields.optional("state", path);
         let records = records(&mut fields, environment(RECORDS_VARIABLE));
         let bus = bus(&mut fields, environment(BUS_VARIABLE));
+        if matches!(bus, Some(BusPlace::Nats { .. })) && replica.is_none() {
+            fields.wrong(
+                "replica",
+                "is required where the bus is shared: it names this replica, the same at each \
+                 start of it, and no other's",
+            );
+        }
         let limits = limits(&mut fields);
         let timeouts = timeouts(&mut fields);
-        let settings = settings(&mut fields, limits, timeouts, spool);
+        let mut settings = settings(&mut fields);
+        settings.limits = limits;
+        settings.timeouts = timeouts;
+        settings.account = account.clone().unwrap_or_default();
+        settings.export = export;
+        if let Some(spool) = spool {
+            settings.spool = spool;
+        }
         let simulator = simulator(&mut fields);
         let crash = Crash::parse(environment(CRASH_VARIABLE).as_deref());
         let crash = crash.map_err(|error| fields.fault(error.to_string()));
@@ -161,6 +179,7 @@ impl Config {
                     bus,
                     settings,
                     simulator,
+                    replica: replica.unwrap_or_else(|| "one".to_owned()),
                     shard: shard.unwrap_or_else(|| "local".to_owned()),
                     state: state.unwrap_or_else(|| PathBuf::from("device-gateway")),
                     crash,
@@ -292,34 +311,28 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
     read.unwrap_or(usual)
 }
 
-fn settings(
-    fields: &mut Fields,
-    limits: Limits,
-    timeouts: Timeouts,
-    spool: Option<PathBuf>,
-) -> Settings {
+fn settings(fields: &mut Fields) -> Settings {
     const DAY: u64 = 86_400;
     let (mut stop, mut most, mut days, mut safety) = (10, 300, 90, 3 * 365);
-    let mut export = None;
     fields.table("settings", |fields| {
         stop = fields.whole("emergency_stop_ttl_seconds", stop, 1..=60);
         // The stream of commands keeps them for five minutes; a longer life would outlast it.
         most = fields.whole("command_ttl_max_seconds", most, 1..=300);
         days = fields.whole("command_retention_days", days, 1..=3_650);
         safety = fields.whole("safety_retention_days", safety, 1..=36_500);
-        export = fields.optional("export", path);
         Some(())
     });
     Settings {
-        limits,
-        timeouts,
+        account: String::new(),
+        limits: Limits::default(),
+        timeouts: Timeouts::default(),
         emergency_stop_ttl: Duration::from_secs(stop),
         command_ttl_max: Duration::from_secs(most),
         command_retention: Duration::from_secs(days.saturating_mul(DAY)),
         safety_retention: Duration::from_secs(safety.saturating_mul(DAY)),
-        export,
+        export: None,
         judged_within: Duration::from_millis(300),
-        spool: spool.unwrap_or_else(|| PathBuf::from("stops.spool")),
+        spool: PathBuf::from("stops.spool"),
     }
 }
 

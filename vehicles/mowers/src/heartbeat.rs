@@ -27,7 +27,7 @@ pub async fn run(fleet: Arc<Fleet>) {
         match failed.first() {
             None => failures = 0,
             Some(error) => {
-                if failures % LOG_EVERY == 0 {
+                if failures.is_multiple_of(LOG_EVERY) {
                     tracing::warn!(failures, "a gateway does not hear the heartbeat: {error}");
                 }
                 failures = failures.saturating_add(1);

@@ -5,6 +5,7 @@
 //! Positions are meters in a local frame (x east, y north) around the origin of
 //! a mower's map; headings are degrees, 0 = east, counter-clockwise.
 
+pub mod account;
 pub mod bus;
 pub mod commands;
 pub mod config;
@@ -17,8 +18,10 @@ pub mod gateway_link;
 pub mod heartbeat;
 pub mod hierarchy;
 pub mod json;
+pub mod leader;
 pub mod operations;
 pub mod preview;
+pub mod process;
 pub mod records;
 pub mod service;
 pub mod sim;

@@ -40,6 +40,7 @@ fn all_can_be_said() {
         gateway_ops = [\"http://127.0.0.1:1\", \"http://127.0.0.1:2/\"]
         spool = \"s\"
         shard = \"one\"
+        replica = \"b\"
         state = \"d\"
         [records]
         kind = \"postgres\"
@@ -72,6 +73,10 @@ fn all_can_be_said() {
         Place::Postgres("postgres://u:p@h/d".to_owned())
     );
     assert!(matches!(config.bus, BusPlace::Nats { replicas: 3, .. }));
+    assert_eq!(
+        (config.shard.as_str(), config.replica.as_str()),
+        ("one", "b")
+    );
     assert_eq!(config.settings.limits.mowers, 10_000);
     assert_eq!(config.settings.timeouts.client, Duration::from_secs(16));
     assert_eq!(
@@ -107,6 +112,17 @@ fn every_fault_is_told_at_once() {
             "`color` is not a field",
         ],
     );
+}
+
+#[test]
+fn replicas_on_a_shared_bus_have_names() {
+    let text = format!(
+        "{}[records]\npath = \"m\"\n[bus]\nkind = \"nats\"\nurl = \"nats://h\"",
+        least()
+    );
+    let faults = read(&text).unwrap_err();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].starts_with("`replica` is required"), "{faults:?}");
 }
 
 #[test]

@@ -1,36 +1,25 @@
-//! What the hierarchy hears on the bus: accounts that were created, changes that other replicas
-//! made, and device gateways that ask which mowers there are.
+//! What the hierarchy hears on the bus: accounts that were created, and changes that other replicas
+//! made.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::accounts;
 use super::bodies::NewAccount;
 use super::events::MowerEvent;
-use super::roster::Member;
-use crate::bus::subject::{
-    ACCOUNT_CREATED, MOWER_REGISTERED, MOWER_REMOVED, MOWER_UPDATED, MOWERS_LIST,
-};
+use crate::bus::subject::{ACCOUNT_CREATED, MOWER_REGISTERED, MOWER_REMOVED, MOWER_UPDATED};
 use crate::bus::{BusError, Consumer, Delivery, Stream};
 use crate::service::Fleet;
 use crate::service::problem::Problem;
-
-#[cfg(test)]
-mod tests;
 
 /// The pause before the bus is asked again after a failure.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The longest pause before an account is tried again that could not be made.
 const LONGEST: Duration = Duration::from_secs(60);
-
-/// The most mowers of one answer to a device gateway.
-const MOST: usize = 500;
 
 /// The consumer of created accounts, shared by the replicas. Losing one would mean an account
 /// without a default site until somebody registers a mower, so none is given up.
@@ -166,88 +155,19 @@ fn take(fleet: &Fleet, event: MowerEvent) {
     }
 }
 
-/// What a device gateway asks at its start: mowers after one, so many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MowersAsked {
-    /// Only what comes after this one: the `next` of the answer before.
-    pub after: Option<Uuid>,
-    /// At most so many, and never more than 500.
-    pub limit: Option<usize>,
-}
-
-/// What it is answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MowersTold {
-    /// The mowers, by id.
-    pub mowers: Vec<Member>,
-    /// Ask for what comes after this one; none at the end.
-    pub next: Option<Uuid>,
-}
-
-/// Answers device gateways for ever.
-pub async fn tell_mowers(fleet: Arc<Fleet>) {
-    loop {
-        let failed = answer_lists(&fleet).await;
-        tracing::warn!("device gateways are not heard: {failed}");
+/// Makes the configured account where it is missing, with a plan that includes everything; tries
+/// until it stands.
+pub async fn make_configured(fleet: Arc<Fleet>, id: String) {
+    while let Err(problem) = make_missing(&fleet, &id).await {
+        tracing::warn!(
+            account = id,
+            "the configured account is not made yet: {problem}"
+        );
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-async fn answer_lists(fleet: &Fleet) -> BusError {
-    let mut listener = match fleet.bus.listen(MOWERS_LIST).await {
-        Ok(listener) => listener,
-        Err(error) => return error,
-    };
-    loop {
-        let asked = match listener.next().await {
-            Ok(asked) => asked,
-            Err(error) => return error,
-        };
-        // A replica that knows nothing yet stays silent: another one answers.
-        if !fleet.roster.is_loaded() {
-            continue;
-        }
-        // No payload asks for the beginning.
-        let wanted = match asked.payload.is_empty() {
-            true => Ok(MowersAsked::default()),
-            false => serde_json::from_slice(&asked.payload),
-        };
-        let told = match wanted {
-            Ok(wanted) => mowers(fleet, wanted),
-            Err(error) => {
-                tracing::warn!("a device gateway asks for what cannot be read: {error}");
-                continue;
-            }
-        };
-        match serde_json::to_vec(&told) {
-            Ok(payload) => {
-                if let Err(error) = asked.reply.send(Bytes::from(payload)).await {
-                    tracing::warn!("a device gateway was not answered: {error}");
-                }
-            }
-            Err(error) => tracing::error!("the mowers have no JSON form: {error}"),
-        }
-    }
-}
-
-fn mowers(fleet: &Fleet, wanted: MowersAsked) -> MowersTold {
-    let most = wanted.limit.unwrap_or(MOST).clamp(1, MOST);
-    let all = fleet.roster.all().into_iter();
-    let mut after = all.filter(|member| wanted.after.is_none_or(|id| member.mower_id > id));
-    let mowers: Vec<Member> = after.by_ref().take(most).map(|it| (*it).clone()).collect();
-    let next = mowers.last().map(|member| member.mower_id);
-    MowersTold {
-        next: next.filter(|_| after.next().is_some()),
-        mowers,
-    }
-}
-
-/// Makes an account as an event would: for the process that is configured with one.
-///
-/// # Errors
-/// A [`Problem`]; nothing half applied.
-pub async fn make_configured(fleet: &Arc<Fleet>, id: &str) -> Result<(), Problem> {
+async fn make_missing(fleet: &Arc<Fleet>, id: &str) -> Result<(), Problem> {
     let mut records = fleet.records.pool().acquire().await?;
     if super::rows::account(&mut records, id).await?.is_some() {
         return Ok(());

@@ -43,7 +43,7 @@ pub async fn run(fleet: Arc<Fleet>) {
         match publish_all(&fleet).await {
             Ok(()) => failures = 0,
             Err(fault) => {
-                if failures % LOG_EVERY == 0 {
+                if failures.is_multiple_of(LOG_EVERY) {
                     tracing::warn!(failures, "events wait to be published: {fault}");
                 }
                 failures = failures.saturating_add(1);

@@ -19,7 +19,7 @@ use super::{Fleet, SERVICE, health, settle};
 use crate::{commands, drive, hierarchy, preview, telemetry};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 /// One route: all rows of one method and path, whatever their kinds.
 #[derive(Clone, Copy)]

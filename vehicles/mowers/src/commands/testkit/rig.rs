@@ -364,6 +364,7 @@ impl Rig {
 
 fn settings(spool: PathBuf, patience: Duration) -> Settings {
     Settings {
+        account: ACCOUNT.to_owned(),
         limits: Limits::default(),
         timeouts: Timeouts::default(),
         emergency_stop_ttl: Duration::from_secs(10),

@@ -208,9 +208,9 @@ async fn a_mower_that_only_the_registry_knows_is_forgotten() {
     .await;
 }
 
-/// A change that was taken for one that broke off does not go on.
+/// An announcement that nobody will ever make good is taken away.
 #[tokio::test]
-async fn a_settled_change_never_goes_on() {
+async fn a_bare_announcement_is_settled() {
     on_both(async |store| {
         let rig = Rig::new(store).await;
         sqlx::query(
@@ -226,6 +226,27 @@ async fn a_settled_change_never_goes_on() {
         rig.agrees().await;
     })
     .await;
+}
+
+/// A change waits for the lock of its account while somebody takes it for one that broke off: it
+/// must not go on. (On SQLite it could not even be announced meanwhile.)
+#[tokio::test]
+async fn a_settled_change_never_goes_on() {
+    let rig = Rig::new(Store::postgres().await).await;
+    let other = rig.beside(Crash::default()).await;
+    let mut settling = rig.fleet.records.begin().await.unwrap();
+    let lock = "UPDATE accounts SET hierarchy_rev = hierarchy_rev + 1 WHERE id = 'acme'";
+    settling.execute(lock).await.unwrap();
+    let waiting = tokio::spawn(async move { other.send(&register(&mower("S-1"))).await });
+    while rig.count("SELECT COUNT(*) AS n FROM changes").await == 0 {
+        tokio::task::yield_now().await;
+    }
+    settling.execute("DELETE FROM changes").await.unwrap();
+    settling.commit().await.unwrap();
+    let reply = waiting.await.unwrap();
+    reply.is_problem(503, "records-unavailable", "none");
+    assert_eq!(rig.count("SELECT COUNT(*) AS n FROM mowers").await, 0);
+    rig.agrees().await;
 }
 
 #[tokio::test]

@@ -327,6 +327,11 @@ async fn references_that_are_missing_or_hidden_read_alike() {
         }
         assert_eq!(answers[0], answers[1]);
         assert_eq!(answers[1], answers[2]);
+        assert!(
+            rig.gateway
+                .asked()
+                .contains(&("site_change".to_owned(), hidden.to_string()))
+        );
         let group = rig.group("Hidden", None).await;
         rig.gateway.hide(group);
         let mut body = mower("S-1");

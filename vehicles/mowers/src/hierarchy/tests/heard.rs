@@ -12,8 +12,7 @@ use super::rig::{Call, Rig};
 use crate::bus::{Bus, Consumer, Message, Published, Stream, subject};
 use crate::contract::Priority;
 use crate::crash::Crash;
-use crate::hierarchy::listen::{self, MowersTold};
-use crate::hierarchy::{outbox, reconcile};
+use crate::hierarchy::{listen, outbox};
 use crate::records::testkit::on_both;
 
 const WITHIN: Duration = Duration::from_secs(2);
@@ -193,37 +192,6 @@ async fn an_account_is_made_by_its_event_once() {
         making.abort();
         assert!(making.await.unwrap_err().is_cancelled());
         rig.agrees().await;
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn device_gateways_are_told_page_by_page() {
-    on_both(async |store| {
-        let rig = Rig::new(store).await;
-        let mut ids = Vec::new();
-        for n in 0..5 {
-            ids.push(rig.register(&format!("S-{n}")).await);
-        }
-        reconcile::load_roster(&rig.fleet).await.unwrap();
-        let telling = tokio::spawn(listen::tell_mowers(Arc::clone(&rig.fleet)));
-        let ask = async |payload: Value| -> MowersTold {
-            loop {
-                let bytes = Bytes::from(payload.to_string());
-                match rig.bus.request(subject::MOWERS_LIST, bytes, WITHIN).await {
-                    Ok(told) => break serde_json::from_slice(&told).unwrap(),
-                    Err(crate::bus::BusError::NoResponders(_)) => tokio::task::yield_now().await,
-                    Err(error) => panic!("{error}"),
-                }
-            }
-        };
-        let first = ask(json!({"limit": 3})).await;
-        assert_eq!(first.next, Some(ids[2]));
-        let second = ask(json!({"after": ids[2], "limit": 3})).await;
-        assert_eq!(second.next, None);
-        let told = first.mowers.iter().chain(&second.mowers);
-        assert_eq!(told.map(|member| member.mower_id).collect::<Vec<_>>(), ids);
-        telling.abort();
     })
     .await;
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use sqlx::Row as _;
+use tempfile::TempDir;
 use tower::ServiceExt;
 use uuid::Uuid;
 
@@ -24,7 +25,7 @@ use crate::gateway_link::GatewayLink;
 use crate::records::testkit::Store;
 use crate::records::{Place, Records};
 use crate::service::Fleet;
-use crate::service::router::tests::present;
+use crate::service::router::router;
 use crate::service::settings::{Limits, Settings, Timeouts};
 
 const KID: &str = "test";
@@ -43,6 +44,7 @@ pub(crate) struct Rig {
     place: Place,
     router: Router,
     _store: Option<Store>,
+    _folder: Arc<TempDir>,
 }
 
 /// What came back.
@@ -166,7 +168,8 @@ impl Rig {
             LocalBus::new(),
             limits,
             Crash::default(),
-        );
+        )
+        .await;
         rig._store = Some(store);
         let body = json!({"id": "acme", "name": "Acme", "features": ["control"],
             "time_zone": "Europe/Berlin"});
@@ -186,7 +189,7 @@ impl Rig {
         let records = Records::open(&self.place).await.unwrap();
         let (place, gateway) = (self.place.clone(), self.gateway.clone());
         let limits = Limits::default();
-        Self::of(records, place, gateway, self.bus.clone(), limits, crash)
+        Self::of(records, place, gateway, self.bus.clone(), limits, crash).await
     }
 
     /// The same replica with other quotas.
@@ -201,9 +204,10 @@ impl Rig {
             limits,
             Crash::default(),
         )
+        .await
     }
 
-    fn of(
+    async fn of(
         records: Records,
         place: Place,
         gateway: Gateway,
@@ -214,6 +218,10 @@ impl Rig {
         let clock = Arc::new(SystemClock);
         let keys = Keys::new(keys());
         let shared: Arc<dyn Bus> = Arc::new(bus.clone());
+        let folder = Arc::new(TempDir::new().unwrap());
+        let spool = folder.path().join("spool");
+        let replica = Uuid::now_v7().to_string();
+        let control = Control::open(&records, &spool, &replica, Timestamp::now()).await;
         let fleet = Arc::new(Fleet {
             records,
             bus: shared,
@@ -226,13 +234,14 @@ impl Rig {
                 emergency_stop_ttl: Duration::from_secs(10),
                 command_ttl_max: Duration::from_secs(300),
                 command_retention: Duration::from_secs(90 * 86_400),
-                safety_retention: Duration::from_secs(1_095 * 86_400),
+                safety_retention: Duration::from_secs(3 * 365 * 86_400),
+                account: "acme".to_owned(),
                 export: None,
                 judged_within: Duration::from_secs(10),
-                spool: "unused".into(),
+                spool,
             },
             outbox: Default::default(),
-            control: Control::idle(),
+            control: control.unwrap(),
             telemetry: Default::default(),
             previews: Default::default(),
             drives: Default::default(),
@@ -240,7 +249,8 @@ impl Rig {
         });
         let guard = Arc::new(Guard::new("mowers", keys, clock));
         Self {
-            router: present(Arc::clone(&fleet), &guard),
+            router: router(Arc::clone(&fleet), &guard).unwrap(),
+            _folder: folder,
             fleet,
             gateway,
             bus,

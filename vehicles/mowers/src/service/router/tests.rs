@@ -1,28 +1,18 @@
-use std::sync::Arc;
-
-use axum::Router;
-use interlock_guard::Guard;
 use interlock_surface::Method;
 
-use super::{AREAS, Route, RouterError, compare, routed};
-use crate::service::Fleet;
-
-/// The routes that are in the table, whether or not all are.
-pub(crate) fn present(fleet: Arc<Fleet>, guard: &Arc<Guard>) -> Router {
-    routed(fleet, guard, &AREAS.concat()).unwrap()
-}
-
-/// Routes of areas that are not in the table yet. This list only shrinks.
-const AWAITED: &[&str] = &[];
+use super::{AREAS, Route, RouterError, compare};
 
 #[test]
 fn the_routes_equal_the_surface() {
-    let awaited: Vec<String> = AWAITED.iter().map(|&name| name.to_owned()).collect();
-    let expected = match awaited.is_empty() {
-        true => Ok(()),
-        false => Err(RouterError::Unserved(awaited)),
-    };
-    assert_eq!(compare(&AREAS.concat()), expected);
+    assert_eq!(compare(&AREAS.concat()), Ok(()));
+}
+
+#[test]
+fn a_row_without_a_route_is_refused() {
+    let mut routes = AREAS.concat();
+    let last = routes.pop().unwrap();
+    let unserved = vec![format!("{} {}", last.method.as_str(), last.path)];
+    assert_eq!(compare(&routes), Err(RouterError::Unserved(unserved)));
 }
 
 #[test]
