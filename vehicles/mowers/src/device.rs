@@ -38,6 +38,7 @@ mod requests;
 mod results;
 pub mod roster;
 mod shared;
+pub mod simulated;
 mod stops;
 mod telemetry;
 mod time;
@@ -48,6 +49,7 @@ pub use adapters::{Adapter, AdapterError, Adapters};
 pub use config::{Bounds, Config, Times};
 pub use journal::JournalError;
 pub use metrics::Counts;
+pub use simulated::SimulatedMowers;
 
 use holding::{Holding, Inboxes};
 use ledger::Ledger;
@@ -167,6 +169,8 @@ impl DeviceGateway {
             tracing::warn!("not all results were published; the next start goes on");
         }
         self.tasks.shutdown().await;
+        self.shared.shut_down().await;
+        self.shared.ledger.close().await;
     }
 }
 

@@ -81,18 +81,28 @@ impl Default for Options {
     }
 }
 
-/// An option out of its range.
+/// Why no mower can be made of some options.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{name}` is {value} but must be from {least} to {most}")]
-pub struct OptionsError {
-    name: &'static str,
-    value: f64,
-    least: f64,
-    most: f64,
+pub enum OptionsError {
+    /// A number out of its range.
+    #[error("`{name}` is {value} but must be from {least} to {most}")]
+    OutOfRange {
+        /// Which option.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+        /// The least it may be.
+        least: f64,
+        /// The most it may be.
+        most: f64,
+    },
+    /// A map that nothing can be planned on.
+    #[error("`map`: {0}")]
+    Map(String),
 }
 
 impl Options {
-    /// Whether every option is in its range.
+    /// Whether every option is in its range and the map can be planned on.
     ///
     /// # Errors
     /// The first one that is not.
@@ -105,13 +115,16 @@ impl Options {
         ];
         for (name, value, least, most) in ranges {
             if !(least..=most).contains(&value) {
-                return Err(OptionsError {
+                return Err(OptionsError::OutOfRange {
                     name,
                     value,
                     least,
                     most,
                 });
             }
+        }
+        if let Some(map) = &self.map {
+            coverage::check_map(map).map_err(|error| OptionsError::Map(error.to_string()))?;
         }
         Ok(())
     }
@@ -125,7 +138,7 @@ impl Simulated {
     /// connection and the hooks are dropped. Needs a runtime.
     ///
     /// # Errors
-    /// An option is out of its range.
+    /// An option is not possible.
     #[expect(
         clippy::new_ret_no_self,
         reason = "what is made is a connection and its hooks"

@@ -90,8 +90,8 @@ struct Inner {
     path: PathBuf,
     file: File,
     lines: usize,
-    /// Locked as long as the process lives.
-    _lock: File,
+    /// Locked until the journal is closed.
+    lock: Option<File>,
 }
 
 impl Journal {
@@ -128,7 +128,7 @@ impl Journal {
                 path,
                 file,
                 lines: lines.len(),
-                _lock: lock,
+                lock: Some(lock),
             })),
         };
         Ok((journal, lines))
@@ -153,6 +153,15 @@ impl Journal {
         self.off_thread(move |inner| inner.rewrite(&lines)).await
     }
 
+    /// Gives the folder free; nothing is written after that.
+    pub(crate) async fn close(&self) -> Result<(), JournalError> {
+        self.off_thread(|inner| {
+            inner.lock = None;
+            Ok(())
+        })
+        .await
+    }
+
     async fn off_thread(
         &self,
         work: impl FnOnce(&mut Inner) -> io::Result<()> + Send + 'static,
@@ -171,7 +180,15 @@ impl Journal {
 }
 
 impl Inner {
+    fn check_open(&self) -> io::Result<()> {
+        match self.lock {
+            Some(_) => Ok(()),
+            None => Err(io::Error::other("it is closed")),
+        }
+    }
+
     fn append(&mut self, lines: &[Line], sync: bool) -> io::Result<()> {
+        self.check_open()?;
         let length = self.file.metadata()?.len();
         let written = self
             .file
@@ -186,6 +203,7 @@ impl Inner {
     }
 
     fn rewrite(&mut self, lines: &[Line]) -> io::Result<()> {
+        self.check_open()?;
         let fresh = self.path.with_extension("new");
         let mut file = File::create(&fresh)?;
         file.write_all(&encode(lines)?)?;

@@ -330,6 +330,13 @@ impl Ledger {
         }
     }
 
+    /// Gives the state folder free.
+    pub(crate) async fn close(&self) {
+        if let Err(cause) = self.journal.close().await {
+            self.failed(&cause);
+        }
+    }
+
     fn change(&self, command_id: Uuid, how: impl FnOnce(&mut Entry)) {
         if let Some(entry) = self.lock().entries.get_mut(&command_id) {
             how(entry);

@@ -76,6 +76,12 @@ impl Shared {
         self.spawn(task(Arc::clone(self)));
     }
 
+    /// Ends what was spawned and waits for it.
+    pub(crate) async fn shut_down(&self) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        tasks.shutdown().await;
+    }
+
     /// Ends what was spawned.
     pub(crate) fn abort(&self) {
         lock(&self.tasks).abort_all();

@@ -3,8 +3,7 @@
 //! tokio's paused time.
 
 use std::collections::HashMap;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,29 +13,28 @@ use interlock_guard::Clock;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use super::adapters::{Adapter, AdapterError, Adapters};
+use super::adapters::Adapters;
 use super::leases::Leases;
 use super::roster::{Roster, serve};
-use super::wire::{ConnectionSpec, MowerEntry};
+use super::wire::MowerEntry;
 use super::{Config, DeviceGateway};
-use crate::bus::{
-    Bus, BusError, Consume, Consumer, Delivery, Listen, LocalBus, Message, Published, Receipt,
-    Stream, subject,
-};
-use crate::connection::{Answer, Connected, Connection, Sent, Verdict};
-use crate::contract::state::{Emergency, Link, Pose};
-use crate::contract::{
-    Activity, Area, Capabilities, Command, CommandKind, CommandResult, Drive, Envelope, Fix,
-    InactiveReason, Issuer, IssuerKind, Map, MowerState, Path, PathError, Pattern, Point, Priority,
-    Start, Status, StopSemantics,
-};
+use crate::bus::{Bus, BusError, Message, Published, Stream, subject};
+use crate::contract::{Command, CommandResult, Envelope, MowerState, Priority, Status};
+
+mod faulty;
+mod values;
+mod vendor;
+
+pub(crate) use faulty::Faulty;
+pub(crate) use values::{area, capabilities, entry, envelope, map, path, start_mow, stop_now};
+pub(crate) use vendor::{Reached, Script, Vendor};
+
+use vendor::Scripts;
 
 pub(crate) const ACCOUNT: &str = "acme";
 
@@ -68,328 +66,6 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         let passed = SignedDuration::try_from(self.began.elapsed()).unwrap();
         noon() + passed + SignedDuration::from_millis(self.off_ms.load(Ordering::SeqCst))
-    }
-}
-
-/// What the vendor does with a command or a stop.
-#[derive(Clone, Debug)]
-pub(crate) enum Vendor {
-    /// Takes it and answers after so long.
-    Answers(Duration, Verdict),
-    /// Takes it and never answers.
-    Silent,
-    /// Says at once what became of the sending.
-    Says(Sent),
-    /// Needs so long before it goes out.
-    Slow(Duration),
-}
-
-impl Vendor {
-    pub(crate) fn executes() -> Self {
-        Vendor::Answers(ms(5), Verdict::Executed(None))
-    }
-}
-
-/// What reached the mower.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reached {
-    Command(Uuid, CommandKind, u64),
-    Stop(Uuid),
-    Drive(Drive),
-}
-
-/// A vendor that does what it is told.
-pub(crate) struct Script {
-    pub(crate) commands: Mutex<Vendor>,
-    pub(crate) stops: Mutex<Vendor>,
-    pub(crate) capabilities: Mutex<Capabilities>,
-    pub(crate) plan: Mutex<(Duration, Result<Path, PathError>)>,
-    pub(crate) plans: AtomicU32,
-    pub(crate) state: watch::Sender<Arc<MowerState>>,
-    pub(crate) reached: Mutex<Vec<(Timestamp, Reached)>>,
-    clock: Arc<TestClock>,
-    answers: Mutex<mpsc::UnboundedSender<Answer>>,
-}
-
-impl Script {
-    fn new(mower_id: Uuid, clock: Arc<TestClock>) -> Arc<Self> {
-        let (nowhere, _) = mpsc::unbounded_channel();
-        Arc::new(Script {
-            commands: Mutex::new(Vendor::executes()),
-            stops: Mutex::new(Vendor::executes()),
-            capabilities: Mutex::new(capabilities()),
-            plan: Mutex::new((ms(0), Ok(path("aa")))),
-            plans: AtomicU32::new(0),
-            state: watch::Sender::new(Arc::new(state(mower_id))),
-            reached: Mutex::default(),
-            clock,
-            answers: Mutex::new(nowhere),
-        })
-    }
-
-    pub(crate) fn says(&self, command_id: Uuid, verdict: Verdict) {
-        let answer = Answer {
-            command_id,
-            verdict,
-        };
-        self.answers.lock().unwrap().send(answer).unwrap();
-    }
-
-    /// What reached the mower, without the times.
-    pub(crate) fn reached(&self) -> Vec<Reached> {
-        let reached = self.reached.lock().unwrap();
-        reached.iter().map(|(_, what)| what.clone()).collect()
-    }
-
-    pub(crate) fn drives(&self) -> Vec<Drive> {
-        let all = self.reached().into_iter();
-        all.filter_map(|what| match what {
-            Reached::Drive(frame) => Some(frame),
-            _ => None,
-        })
-        .collect()
-    }
-
-    pub(crate) fn times_sent(&self, command_id: Uuid) -> usize {
-        let all = self.reached().into_iter();
-        all.filter(|what| match what {
-            Reached::Command(id, ..) | Reached::Stop(id) => *id == command_id,
-            Reached::Drive(_) => false,
-        })
-        .count()
-    }
-
-    fn note(&self, what: Reached) {
-        self.reached.lock().unwrap().push((self.clock.now(), what));
-    }
-
-    async fn act(&self, vendor: Vendor, command_id: Uuid, what: Reached) -> Sent {
-        match vendor {
-            Vendor::Answers(after, verdict) => {
-                self.note(what);
-                let answers = self.answers.lock().unwrap().clone();
-                tokio::spawn(async move {
-                    sleep(after).await;
-                    // The gateway may be gone by then.
-                    let _ = answers.send(Answer {
-                        command_id,
-                        verdict,
-                    });
-                });
-                Sent::Taken
-            }
-            Vendor::Silent => {
-                self.note(what);
-                Sent::Taken
-            }
-            Vendor::Says(sent) => sent,
-            Vendor::Slow(delay) => {
-                sleep(delay).await;
-                self.note(what);
-                Sent::Taken
-            }
-        }
-    }
-}
-
-#[async_trait]
-impl Connection for Script {
-    fn capabilities(&self) -> Arc<Capabilities> {
-        Arc::new(self.capabilities.lock().unwrap().clone())
-    }
-
-    fn map(&self) -> Arc<Map> {
-        Arc::new(map())
-    }
-
-    fn state(&self) -> watch::Receiver<Arc<MowerState>> {
-        self.state.subscribe()
-    }
-
-    async fn send(&self, fence: u64, command_id: Uuid, command: &Command) -> Sent {
-        let vendor = self.commands.lock().unwrap().clone();
-        let what = Reached::Command(command_id, command.kind(), fence);
-        self.act(vendor, command_id, what).await
-    }
-
-    async fn stop(&self, command_id: Uuid, _: Option<&str>) -> Sent {
-        let vendor = self.stops.lock().unwrap().clone();
-        self.act(vendor, command_id, Reached::Stop(command_id))
-            .await
-    }
-
-    fn drive(&self, _: u64, frame: &Drive) {
-        self.note(Reached::Drive(frame.clone()));
-    }
-
-    async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
-        self.plans.fetch_add(1, Ordering::SeqCst);
-        let (delay, plan) = self.plan.lock().unwrap().clone();
-        sleep(delay).await;
-        plan
-    }
-}
-
-/// Gives out the scripts of a test.
-struct Scripts(HashMap<Uuid, Arc<Script>>);
-
-impl Adapter for Scripts {
-    fn connect(&self, mower_id: Uuid, _: &Value) -> Result<Connected, AdapterError> {
-        let script = self
-            .0
-            .get(&mower_id)
-            .ok_or_else(|| AdapterError::Options("no script".to_owned()))?;
-        let (sender, answers) = mpsc::unbounded_channel();
-        *script.answers.lock().unwrap() = sender;
-        Ok(Connected {
-            connection: Arc::clone(script) as Arc<dyn Connection>,
-            answers,
-        })
-    }
-}
-
-/// The local bus, and ways for it to fail.
-pub(crate) struct Faulty {
-    pub(crate) real: LocalBus,
-    /// Instead of storing a result.
-    pub(crate) results: Mutex<Option<Published>>,
-    /// Every result that was published, repeats too.
-    pub(crate) published: Mutex<Vec<CommandResult>>,
-    /// Requests find nobody.
-    pub(crate) deaf: AtomicBool,
-    /// So many acknowledgments get lost.
-    pub(crate) lost_acks: Arc<AtomicU32>,
-    /// Ways into the latest reader of each stream, past the stream.
-    injectors: Mutex<HashMap<Stream, mpsc::UnboundedSender<Delivery>>>,
-}
-
-impl Faulty {
-    /// Delivers something to whoever reads the stream, as often as a test likes.
-    pub(crate) fn inject(&self, stream: Stream, delivery: Delivery) {
-        let injectors = self.injectors.lock().unwrap();
-        // Lost, if nobody reads now: that is a fault of a bus too.
-        if let Some(injector) = injectors.get(&stream) {
-            let _ = injector.send(delivery);
-        }
-    }
-
-    fn new() -> Arc<Self> {
-        Arc::new(Faulty {
-            real: LocalBus::new(),
-            results: Mutex::default(),
-            published: Mutex::default(),
-            deaf: AtomicBool::new(false),
-            lost_acks: Arc::default(),
-            injectors: Mutex::default(),
-        })
-    }
-}
-
-#[async_trait]
-impl Bus for Faulty {
-    async fn publish(&self, message: &Message, within: Duration) -> Published {
-        if message.stream == Stream::Result {
-            if let Some(fault) = self.results.lock().unwrap().clone() {
-                return fault;
-            }
-            let result = serde_json::from_slice(&message.payload).unwrap();
-            self.published.lock().unwrap().push(result);
-        }
-        self.real.publish(message, within).await
-    }
-
-    async fn consume(&self, consumer: &Consumer) -> Result<Box<dyn Consume>, BusError> {
-        let (injector, injected) = mpsc::unbounded_channel();
-        self.injectors
-            .lock()
-            .unwrap()
-            .insert(consumer.stream, injector);
-        Ok(Box::new(FaultyReader {
-            real: self.real.consume(consumer).await?,
-            injected,
-            lost_acks: Arc::clone(&self.lost_acks),
-        }))
-    }
-
-    async fn request(
-        &self,
-        subject: &str,
-        payload: Bytes,
-        within: Duration,
-    ) -> Result<Bytes, BusError> {
-        if self.deaf.load(Ordering::SeqCst) {
-            return Err(BusError::NoResponders(subject.to_owned()));
-        }
-        self.real.request(subject, payload, within).await
-    }
-
-    async fn send(&self, subject: &str, payload: Bytes) -> Result<(), BusError> {
-        self.real.send(subject, payload).await
-    }
-
-    async fn listen(&self, subject: &str) -> Result<Box<dyn Listen>, BusError> {
-        self.real.listen(subject).await
-    }
-
-    fn connected(&self) -> bool {
-        true
-    }
-}
-
-struct FaultyReader {
-    real: Box<dyn Consume>,
-    injected: mpsc::UnboundedReceiver<Delivery>,
-    lost_acks: Arc<AtomicU32>,
-}
-
-#[async_trait]
-impl Consume for FaultyReader {
-    async fn next(&mut self) -> Result<Delivery, BusError> {
-        let delivery = tokio::select! {
-            delivery = self.real.next() => delivery?,
-            Some(delivery) = self.injected.recv() => return Ok(delivery),
-        };
-        Ok(Delivery {
-            receipt: Box::new(FaultyReceipt {
-                real: delivery.receipt,
-                lost_acks: Arc::clone(&self.lost_acks),
-            }),
-            ..delivery
-        })
-    }
-}
-
-struct FaultyReceipt {
-    real: Box<dyn Receipt>,
-    lost_acks: Arc<AtomicU32>,
-}
-
-#[async_trait]
-impl Receipt for FaultyReceipt {
-    async fn ack(self: Box<Self>) -> Result<(), BusError> {
-        let less = |left: u32| left.checked_sub(1);
-        let order = Ordering::SeqCst;
-        match self.lost_acks.fetch_update(order, order, less) {
-            Ok(_) => Err(BusError::Unavailable("lost".to_owned())),
-            Err(_) => self.real.ack().await,
-        }
-    }
-
-    async fn retry(self: Box<Self>, after: Duration) -> Result<(), BusError> {
-        self.real.retry(after).await
-    }
-
-    async fn reject(self: Box<Self>) -> Result<(), BusError> {
-        self.real.reject().await
-    }
-
-    // Written out: the receipt inside cannot be shared between threads.
-    fn progress<'a, 'b>(&'a self) -> Pin<Box<dyn Future<Output = Result<(), BusError>> + Send + 'b>>
-    where
-        'a: 'b,
-        Self: 'b,
-    {
-        self.real.progress()
     }
 }
 
@@ -543,10 +219,9 @@ impl Rig {
 
     /// The final of a command and its reason.
     pub(crate) fn last(&self, command_id: Uuid) -> Option<(Status, String)> {
-        let finals = self.results(command_id).into_iter();
-        finals
-            .filter(|result| result.status.is_final())
-            .next_back()
+        let mut results = self.results(command_id).into_iter();
+        results
+            .rfind(|result| result.status.is_final())
             .map(|result| (result.status, result.reason.unwrap_or_default()))
     }
 
@@ -573,145 +248,4 @@ impl Rig {
 
 pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap()
-}
-
-pub(crate) fn entry(mower_id: Uuid, kind: &str) -> MowerEntry {
-    MowerEntry {
-        mower_id,
-        account_id: ACCOUNT.to_owned(),
-        connection: ConnectionSpec {
-            kind: kind.to_owned(),
-            options: json!({}),
-        },
-        stop_epoch: 0,
-    }
-}
-
-pub(crate) fn envelope(mower_id: Uuid, command: Command, now: Timestamp) -> Envelope {
-    let priority = Priority::of(command.kind());
-    let life = match priority {
-        Priority::Emergency => 10,
-        Priority::Normal => 30,
-    };
-    Envelope {
-        command_id: Uuid::now_v7(),
-        mower_id,
-        account_id: ACCOUNT.to_owned(),
-        issued_by: Issuer {
-            kind: IssuerKind::User,
-            id: "issuer anna".to_owned(),
-            display: "anna".to_owned(),
-            on_behalf_of: None,
-        },
-        issued_at: now,
-        expires_at: now + SignedDuration::from_secs(life),
-        priority,
-        correlation_id: Uuid::now_v7(),
-        stop_epoch: 0,
-        command,
-    }
-}
-
-pub(crate) fn stop_now() -> Command {
-    Command::EmergencyStop { reason: None }
-}
-
-pub(crate) fn start_mow() -> Start {
-    Start {
-        area_ids: vec![area()],
-        pattern: None,
-        blade_height_mm: None,
-        speed_mps: None,
-        duration_min: None,
-        expected_path_hash: None,
-    }
-}
-
-pub(crate) fn area() -> Uuid {
-    Uuid::from_u128(0x100)
-}
-
-pub(crate) fn map() -> Map {
-    Map {
-        revision: 1,
-        dock: Point { x: 0.0, y: 0.0 },
-        areas: vec![Area {
-            id: area(),
-            name: "lawn".to_owned(),
-            outline: vec![
-                Point { x: 0.0, y: 0.0 },
-                Point { x: 9.0, y: 0.0 },
-                Point { x: 9.0, y: 9.0 },
-            ],
-            obstacles: Vec::new(),
-        }],
-    }
-}
-
-pub(crate) fn capabilities() -> Capabilities {
-    Capabilities {
-        kinds: CommandKind::ALL.to_vec(),
-        path_preview: true,
-        areas: true,
-        patterns: true,
-        blade_height_mm: (25, 70),
-        speed_mps: (0.2, 0.6),
-        spacing_cm: (20.0, 35.0),
-        stop_semantics: StopSemantics::MotorsOff,
-    }
-}
-
-pub(crate) fn path(hash: &str) -> Path {
-    Path {
-        legs: Vec::new(),
-        points_total: 0,
-        path_hash: hash.to_owned(),
-        length_m: 1.0,
-        area_m2: 1.0,
-        est_duration_s: 1.0,
-        est_battery_percent: 1.0,
-        map_revision: 1,
-        assumptions: Vec::new(),
-        truncated: false,
-    }
-}
-
-pub(crate) fn state(mower_id: Uuid) -> MowerState {
-    MowerState {
-        mower_id,
-        activity: Activity::Paused,
-        ha_activity: Activity::Paused.ha().to_owned(),
-        inactive_reason: InactiveReason::None,
-        position: Pose {
-            x: 0.0,
-            y: 0.0,
-            heading: 0.0,
-        },
-        position_accuracy_m: 0.02,
-        fix: Fix::RtkFixed,
-        battery_percent: 80.0,
-        battery_v: 27.0,
-        charging: false,
-        remaining_charge_s: None,
-        speed_mps: 0.0,
-        blade_on: false,
-        blade_rpm: 0,
-        blade_height_mm: 40,
-        job: None,
-        emergency: Emergency {
-            active: false,
-            latched: false,
-            reason: None,
-            since: None,
-        },
-        error: None,
-        link: Link {
-            online: true,
-            rssi_dbm: None,
-            rtt_ms: None,
-            last_seen: None,
-        },
-        seq: 1,
-        at: noon(),
-    }
 }

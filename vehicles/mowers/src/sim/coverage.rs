@@ -21,6 +21,7 @@ mod walk;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use check::map as check_map;
 pub(super) use estimate::{Estimate, Figures, Tally};
 
 use region::Region;
@@ -69,6 +70,9 @@ pub(super) enum PlanError {
     /// A border pattern without laps.
     #[error("`border_only` needs at least one border lap")]
     NoLaps,
+    /// Not a place in a garden.
+    #[error("the dock is not within 10 km of the origin")]
+    Dock,
     /// Too many inward corners to find a way around them.
     #[error("the map has more than 600 inward corners; draw it more simply")]
     TooDetailed,
@@ -90,6 +94,7 @@ impl PlanError {
             Self::UnknownArea(_) => "unknown-area",
             Self::AreaTwice(_) => "area-twice",
             Self::Pattern(_) | Self::NoLaps => "pattern-not-possible",
+            Self::Dock => "dock-not-possible",
             Self::TooDetailed => "map-too-detailed",
             Self::Area { .. } => "area-not-possible",
         }

@@ -2,10 +2,10 @@ use std::sync::atomic::Ordering;
 
 use jiff::SignedDuration;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::bus::Published;
+use crate::bus::{Bus, Consumer, Published, Stream};
 use crate::contract::{Command, Status};
 use crate::device::testkit::{Rig, Vendor, entry, json, ms, start_mow, stop_now};
 
@@ -25,6 +25,28 @@ async fn a_command_is_accepted_sent_and_executed() {
     assert_eq!(rig.statuses(id), [Status::Accepted, Status::Executed]);
     assert_eq!(rig.script.times_sent(id), 1);
     assert_eq!(rig.counts().accepted, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stream_has_each_status_of_a_command_once() {
+    let rig = Rig::start().await;
+    let everything = Consumer {
+        stream: Stream::Result,
+        durable: Some("test".to_owned()),
+        subjects: Vec::new(),
+        ack_wait: ms(60_000),
+        max_deliver: 1,
+        max_ack_pending: 100,
+    };
+    let mut reader = rig.bus.real.consume(&everything).await.unwrap();
+    rig.bus.lost_acks.store(2, Ordering::SeqCst);
+    let id = rig.command(Command::PauseMow {}).await;
+    sleep(ms(20_000)).await;
+    for status in ["accepted", "executed"] {
+        let stored = reader.next().await.unwrap();
+        assert_eq!(stored.id, format!("{id}:{status}"));
+    }
+    assert!(timeout(ms(1_000), reader.next()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -157,6 +157,7 @@ async fn the_end_answers_what_waits_and_gives_the_leases_back() {
     // Another shard holds the mower at once.
     let mut config: Config = rig.config.clone();
     config.shard = "two".to_owned();
+    // In the same folder: the first one gave it free.
     let bus = Arc::clone(&rig.bus) as Arc<dyn Bus>;
     let clock = Arc::clone(&rig.clock) as Arc<dyn interlock_guard::Clock>;
     let two = DeviceGateway::start(config, bus, clock).await.unwrap();

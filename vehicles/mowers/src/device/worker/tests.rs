@@ -176,6 +176,19 @@ async fn a_path_that_cannot_be_checked_is_not_driven() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_right_to_move_is_checked_again_after_planning() {
+    let rig = Rig::start().await;
+    rig.script.plan.lock().unwrap().0 = ms(8_000);
+    rig.bus.deaf.store(true, Ordering::SeqCst);
+    let id = rig.command(expecting("aa")).await;
+    sleep(ms(8_000)).await;
+    let (status, reason) = rig.last(id).unwrap();
+    assert_eq!(status, Status::Failed);
+    assert!(reason.starts_with("lease-lost"), "{reason}");
+    assert_eq!(rig.script.times_sent(id), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_resume_goes_on_with_the_path_it_names_or_not_at_all() {
     let rig = Rig::start().await;
     let resume = || Command::ResumeMow {

@@ -31,6 +31,17 @@ pub(super) fn pattern(pattern: &Pattern) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// Whether every area of a map can be planned, and its dock is a place.
+///
+/// # Errors
+/// The first that cannot.
+pub(in crate::sim) fn map(map: &Map) -> Result<(), PlanError> {
+    if !region::near(map.dock) {
+        return Err(PlanError::Dock);
+    }
+    map.areas.iter().try_for_each(|area| ground(area).map(drop))
+}
+
 /// The named areas, each once.
 pub(super) fn named<'a>(map: &'a Map, area_ids: &[Uuid]) -> Result<Vec<&'a Area>, PlanError> {
     if !(1..=AREA_LIMIT).contains(&area_ids.len()) {

@@ -151,6 +151,13 @@ async fn options_out_of_range_are_refused() {
         ..Options::default()
     };
     assert!(refused(nothing).contains("`width_m`"));
+    let mut map = crate::sim::garden::rectangle(Uuid::nil(), 5.0, 5.0);
+    map.areas[0].outline.truncate(2);
+    let pointless = Options {
+        map: Some(map),
+        ..Options::default()
+    };
+    assert!(refused(pointless).starts_with("`map`: area"));
 }
 
 #[tokio::test(start_paused = true)]

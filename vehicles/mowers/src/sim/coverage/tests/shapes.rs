@@ -111,7 +111,7 @@ fn an_l_is_covered() {
 /// of them leaves no strip.
 #[test]
 fn no_strip_is_left_along_a_step() {
-    for centimeters in (400..414).step_by(2) {
+    for centimeters in 400..413 {
         let step = f64::from(centimeters) / 100.0;
         let outline = [
             [0.0, 0.0],
@@ -125,7 +125,7 @@ fn no_strip_is_left_along_a_step() {
         let plan = planned(&map, &narrow(0.0)).unwrap();
         let cut = cut(&map, &blade_on(&plan.legs), WIDTH_M);
         assert!(
-            cut.covered >= 0.997,
+            cut.covered >= 0.9998,
             "covers {} with a step at {step}",
             cut.covered
         );

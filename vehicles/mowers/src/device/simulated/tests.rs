@@ -1,0 +1,98 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::SimulatedMowers;
+use crate::bus::subject;
+use crate::contract::{Activity, Command, MowerState, PathReply, PathRequest, Start, Status};
+use crate::device::Adapters;
+use crate::device::testkit::{ACCOUNT, Rig, ms, noon, start_mow, stop_now};
+use crate::device::wire::{self, Ask, AskAnswer};
+use crate::sim::{Options, RuntimeClock, area_id};
+
+fn adapter() -> SimulatedMowers {
+    let clock = Arc::new(RuntimeClock::starting(noon()));
+    SimulatedMowers::new(Options::default(), clock)
+}
+
+/// The width that options lead to, or whether they are refused.
+fn check(given: &Value, expected: Option<f64>) {
+    let options = adapter().options(given).ok();
+    assert_eq!(options.map(|options| options.width_m), expected, "{given}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_says_what_differs_from_the_defaults() {
+    check(&Value::Null, Some(20.0));
+    check(&json!({}), Some(20.0));
+    check(&json!({"width_m": 8.0, "vendor_account": "a"}), Some(8.0));
+    check(&json!({"wide": 8.0}), None);
+    check(&json!([]), None);
+}
+
+async fn simulated() -> Rig {
+    Rig::with(
+        |config| {
+            config.adapters = Adapters::default().with("simulated", Arc::new(adapter()));
+        },
+        0,
+    )
+    .await
+}
+
+async fn state(rig: &Rig) -> MowerState {
+    let mine = Ask {
+        account_id: ACCOUNT.to_owned(),
+    };
+    let answer: AskAnswer<MowerState> = rig
+        .ask(&wire::ask(rig.mower, "state"), &mine, ms(1_000))
+        .await
+        .unwrap();
+    match answer {
+        AskAnswer::Found(state) => state,
+        AskAnswer::Error(error) => panic!("{error:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_simulated_mower_drives_the_previewed_path_and_stops() {
+    let rig = simulated().await;
+    let area = area_id(rig.mower, 1);
+    let request = PathRequest {
+        mower_id: rig.mower,
+        account_id: ACCOUNT.to_owned(),
+        area_ids: vec![area],
+        pattern: None,
+        requested_by: "anna".to_owned(),
+    };
+    let preview: PathReply = rig
+        .ask(&subject::preview(rig.mower), &request, ms(80_000))
+        .await
+        .unwrap();
+    let PathReply::Path(path) = preview else {
+        panic!("{preview:?}");
+    };
+    let start = |hash: &str| {
+        Command::StartMow(Start {
+            area_ids: vec![area],
+            expected_path_hash: Some(hash.to_owned()),
+            ..start_mow()
+        })
+    };
+    let other = rig.command(start("00")).await;
+    sleep(ms(10_000)).await;
+    assert!(rig.last(other).unwrap().1.starts_with("plan-changed"));
+    let id = rig.command(start(&path.path_hash)).await;
+    sleep(ms(20_000)).await;
+    assert_eq!(rig.last(id).unwrap().0, Status::Executed);
+    let stop = rig.command(stop_now()).await;
+    sleep(ms(2_000)).await;
+    assert_eq!(rig.last(stop).unwrap().0, Status::Executed);
+    let after = state(&rig).await;
+    assert_eq!(after.activity, Activity::Stopped);
+    assert!(after.emergency.latched);
+    let again = rig.command(start(&path.path_hash)).await;
+    sleep(ms(10_000)).await;
+    assert_eq!(rig.last(again).unwrap().0, Status::Rejected);
+}
