@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use sqlx::Row as _;
+use tempfile::TempDir;
 use tower::ServiceExt;
 use uuid::Uuid;
 
@@ -43,6 +44,7 @@ pub(crate) struct Rig {
     place: Place,
     router: Router,
     _store: Option<Store>,
+    _folder: Arc<TempDir>,
 }
 
 /// What came back.
@@ -216,6 +218,10 @@ impl Rig {
         let clock = Arc::new(SystemClock);
         let keys = Keys::new(keys());
         let shared: Arc<dyn Bus> = Arc::new(bus.clone());
+        let folder = Arc::new(TempDir::new().unwrap());
+        let spool = folder.path().join("spool");
+        let replica = Uuid::now_v7().to_string();
+        let control = Control::open(&records, &spool, &replica, Timestamp::now()).await;
         let fleet = Arc::new(Fleet {
             records,
             bus: shared,
@@ -232,10 +238,10 @@ impl Rig {
                 account: "acme".to_owned(),
                 export: None,
                 judged_within: Duration::from_secs(10),
-                spool: "unused".into(),
+                spool,
             },
             outbox: Default::default(),
-            control: Control::idle(),
+            control: control.unwrap(),
             telemetry: Default::default(),
             previews: Default::default(),
             drives: Default::default(),
@@ -244,6 +250,7 @@ impl Rig {
         let guard = Arc::new(Guard::new("mowers", keys, clock));
         Self {
             router: router(Arc::clone(&fleet), &guard).unwrap(),
+            _folder: folder,
             fleet,
             gateway,
             bus,
