@@ -200,6 +200,17 @@ async fn members_of_another_account_are_never_stopped() {
 }
 
 #[tokio::test]
+async fn who_belongs_to_the_whole_installation_stops_in_every_account() {
+    let rig = Rig::new(2).await;
+    rig.rights.allow("observe", ACCOUNT);
+    let mut asking = Asking::stop_account();
+    asking.caller["standing"]["tenants"] = json!(["installation"]);
+    let answer = rig.send(&asking).await.json();
+    assert_eq!(answer["accepted"], 2, "{answer}");
+    assert_eq!(rig.bus.stops(), 2);
+}
+
+#[tokio::test]
 async fn a_stop_of_many_says_which_may_still_move() {
     let rig = Rig::new(2).await;
     rig.rights.allow("observe", ACCOUNT);
