@@ -76,7 +76,6 @@ impl Stack {
         let keys = vec![key("mowers-1")];
         let mut config = MowersConfig::new(feed.address(), keys.clone(), root);
         config.environment = vec![("INTERLOCK_LOG".to_owned(), "warn".to_owned())];
-        config.extra = "[limits]\nmowers = 100000".to_owned();
         let mut place = Place::File(root.join("mowers.db"));
         if let (Some(nats), Some(postgres)) = (&nats, &postgres) {
             config.bus = format!("kind = \"nats\"\nurl = \"{}\"", nats.url());
