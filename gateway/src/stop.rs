@@ -30,8 +30,10 @@ use crate::reply::{self, Reply};
 use crate::telemetry::names;
 use crate::upstream::{Answer, Outcome, StopCall, Timeouts, Upstreams};
 
-/// The largest answer to a stop that is passed on.
-const ANSWER_BYTES: usize = 64 * 1024;
+/// The largest answer to a stop that is passed on. One that stops a fleet says
+/// of up to a thousand vehicles what became of each, and why: an answer that is
+/// too large would read as if nobody knew.
+const ANSWER_BYTES: usize = 1024 * 1024;
 
 /// What a stop needs, and nothing else.
 pub struct StopLane {

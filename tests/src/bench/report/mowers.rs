@@ -87,10 +87,14 @@ impl Report {
             let stop = &one.stop;
             let [answered, stood, recorded] =
                 [stop.answered, stop.stood, stop.recorded].map(millis);
-            let on_record = if stop.on_record { "yes" } else { "spooled" };
+            let (accepted, on_record) = match stop.said {
+                Some(said) if said.on_record => (said.accepted.to_string(), "yes"),
+                Some(said) => (said.accepted.to_string(), "spooled"),
+                None => ("504: not known by then".to_owned(), ""),
+            };
             self.line(&format!(
-                "| {} | {} | {} | {answered:.0} | {} | {on_record} | {stood:.0} | {recorded:.0} | {} |",
-                one.stack, stop.mowers, stop.driving, stop.accepted, stop.executed
+                "| {} | {} | {} | {answered:.0} | {accepted} | {on_record} | {stood:.0} | {recorded:.0} | {} |",
+                one.stack, stop.mowers, stop.driving, stop.executed
             ));
         }
     }
