@@ -1,5 +1,7 @@
 //! Reading a stream: a pull consumer that asks for one message at a time, so
 //! that no wait for an acknowledgment runs before somebody has the message.
+//! Stops come many at a time: whoever reads them waits for nothing in between,
+//! and a fleet must not be stopped at the pace of the round trips.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +16,14 @@ use tokio::time::sleep;
 
 use super::link::{Link, Links, PATIENCE, lost};
 use super::{Lost, PRIORITY_HEADER};
-use crate::bus::{BusError, Consume, Consumer, Delivery, Receipt};
+use crate::bus::{BusError, Consume, Consumer, Delivery, Receipt, Stream};
 use crate::contract::Priority;
 
 /// How long one question for a message stays with the server.
 const PULL: Duration = Duration::from_secs(10);
+
+/// How many stops are asked for at once.
+const STOPS: usize = 256;
 
 /// A nameless consumer is forgotten by the server after so long without a word.
 const FORGOTTEN: Duration = Duration::from_secs(30);
@@ -41,6 +46,8 @@ pub(super) struct Reader {
 
 struct Open {
     link: Arc<Link>,
+    /// How many messages are asked for at once.
+    at_once: usize,
     server_side: PullConsumer,
     asked: Option<Batch>,
 }
@@ -74,6 +81,10 @@ impl Reader {
         }
         Ok(Open {
             link,
+            at_once: match self.consumer.stream {
+                Stream::Stop => STOPS,
+                Stream::Command | Stream::Result | Stream::Events | Stream::Telemetry => 1,
+            },
             server_side,
             asked: None,
         })
@@ -124,7 +135,11 @@ impl Open {
     async fn next(&mut self) -> Result<Option<async_nats::jetstream::Message>, BusError> {
         let unavailable = |cause: String| BusError::Unavailable(cause);
         if self.asked.is_none() {
-            let ask = self.server_side.batch().max_messages(1).expires(PULL);
+            let ask = self
+                .server_side
+                .batch()
+                .max_messages(self.at_once)
+                .expires(PULL);
             let asked = ask.messages().await;
             self.asked = Some(asked.map_err(|cause| unavailable(cause.to_string()))?);
         }
@@ -135,7 +150,9 @@ impl Open {
             message = asked.next() => message,
             () = self.link.closed() => return Err(lost()),
         };
-        self.asked = None;
+        if self.at_once == 1 || !matches!(message, Some(Ok(_))) {
+            self.asked = None;
+        }
         message
             .transpose()
             .map_err(|cause| unavailable(cause.to_string()))
