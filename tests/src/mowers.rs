@@ -126,16 +126,26 @@ impl Mowers {
         self.process.listening();
     }
 
-    /// Makes an account, as an operator does.
+    /// Makes an account whose plan includes commands, as an operator does.
     ///
     /// # Panics
     /// When the service does not take it.
     pub fn create_account(&self, id: &str) {
+        self.book(id, &["control"]);
+    }
+
+    /// Makes an account, or brings what its plan includes up to date.
+    ///
+    /// # Panics
+    /// When the service does not take it.
+    pub fn book(&self, id: &str, features: &[&str]) {
         let mut command = Command::new(binary("interlock-mowers"));
         command.args(["account", "create", "--config"]);
         command.arg(self.folder.join("mowers.toml"));
         command.args(["--id", id, "--name", id, "--time-zone", "UTC"]);
-        command.args(["--feature", "control"]);
+        for feature in features {
+            command.args(["--feature", feature]);
+        }
         let output = command.output().expect("the program can be started");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");

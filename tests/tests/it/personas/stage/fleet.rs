@@ -108,7 +108,7 @@ fn body(row: &Row, area: &str, session: Option<String>, code: Option<String>) ->
     }
 }
 
-fn registration() -> Value {
+pub(crate) fn registration() -> Value {
     json!({
         "name": "Mower", "vendor": "Simulated", "model": "luba",
         "serial": Uuid::new_v4().to_string(),
