@@ -3,6 +3,7 @@
 
 mod accounts;
 mod bodies;
+mod bus;
 mod confusion;
 mod driving;
 mod faults;

@@ -94,8 +94,9 @@ async fn of_mowers_are_seen() {
     seen.note(Kind::FeatureNotInPlan, "none", &refused);
     for path in ["path-preview", "mow-plans"] {
         let path = format!("{FLEET}/mowers/{three}/{path}");
-        let refused = system.post(Persona::Operator, &path, &json!({ "area_ids": [lawn] }));
-        seen.note(Kind::FeatureNotInPlan, "none", &refused.await);
+        let areas = json!({ "area_ids": [lawn] });
+        let refused = system.post(Persona::Operator, &path, &areas).await;
+        seen.note(Kind::FeatureNotInPlan, "none", &refused);
     }
     check(&three).await;
     calms(&system, &three).await;
