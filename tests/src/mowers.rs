@@ -59,6 +59,11 @@ spool = {:?}
 state = {:?}
 replica = "one"
 
+# Tests preview more often than people do.
+[limits]
+previews_of_account = 100
+previews_a_minute = 1000
+
 [records]
 {}
 

@@ -100,21 +100,6 @@ impl Control {
     }
 }
 
-#[cfg(test)]
-impl Control {
-    /// Of a service that is never asked for a command.
-    pub(crate) fn idle() -> Self {
-        let spool = std::env::temp_dir().join(format!("{}.jsonl", uuid::Uuid::new_v4()));
-        Self {
-            epochs: StopEpochs::default(),
-            spool: Spool::open(&spool).expect("a spool"),
-            pacer: Pacer::default(),
-            paced: Paced::default(),
-            counters: Counters::default(),
-        }
-    }
-}
-
 /// Everything that runs beside the requests, for as long as the service lives.
 pub async fn run(fleet: Arc<Fleet>) {
     tokio::join!(

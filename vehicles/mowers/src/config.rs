@@ -274,6 +274,8 @@ fn limits(fields: &mut Fields) -> Limits {
             mowers: count("mowers", usual.mowers, 1_000_000),
             groups_of_mower: count("groups_of_mower", usual.groups_of_mower, 64),
             bulk: count("bulk", usual.bulk, 10_000),
+            previews_of_account: count("previews_of_account", usual.previews_of_account, 1_000),
+            previews_a_minute: count("previews_a_minute", usual.previews_a_minute, 10_000),
         })
     });
     read.unwrap_or(usual)
@@ -314,14 +316,12 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
 fn settings(fields: &mut Fields) -> Settings {
     const DAY: u64 = 86_400;
     let (mut stop, mut most, mut days, mut safety) = (10, 300, 90, 3 * 365);
-    let mut export = None;
     fields.table("settings", |fields| {
         stop = fields.whole("emergency_stop_ttl_seconds", stop, 1..=60);
         // The stream of commands keeps them for five minutes; a longer life would outlast it.
         most = fields.whole("command_ttl_max_seconds", most, 1..=300);
         days = fields.whole("command_retention_days", days, 1..=3_650);
         safety = fields.whole("safety_retention_days", safety, 1..=36_500);
-        export = fields.optional("export", path);
         Some(())
     });
     Settings {
@@ -332,7 +332,7 @@ fn settings(fields: &mut Fields) -> Settings {
         command_ttl_max: Duration::from_secs(most),
         command_retention: Duration::from_secs(days.saturating_mul(DAY)),
         safety_retention: Duration::from_secs(safety.saturating_mul(DAY)),
-        export,
+        export: None,
         judged_within: Duration::from_millis(300),
         spool: PathBuf::from("stops.spool"),
     }

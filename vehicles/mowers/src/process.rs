@@ -27,6 +27,7 @@ use crate::device::{self, Adapter, AdapterError, Adapters, DeviceGateway, StartE
 use crate::gateway_link::GatewayLink;
 use crate::hierarchy::roster::Roster;
 use crate::hierarchy::{listen, outbox, reconcile};
+use crate::preview::Previews;
 use crate::records::{Records, RecordsError};
 use crate::service::router::{RouterError, router};
 use crate::service::{Fleet, SERVICE, server};
@@ -105,7 +106,7 @@ impl Service {
             outbox: Default::default(),
             control,
             telemetry: Default::default(),
-            previews: Default::default(),
+            previews: Previews::new(config.settings.limits),
             drives: Default::default(),
             crash: config.crash.clone(),
         });

@@ -120,7 +120,7 @@ pub async fn follow_stops(fleet: &Arc<Fleet>) {
             Ok(stop) => {
                 let epochs = &fleet.control.epochs;
                 epochs.learn(stop.mower_id, stop.stop_epoch);
-                fleet.drives.stopped(stop.mower_id, fleet.now());
+                fleet.drives.stopped(stop.mower_id, stop.issued_at);
             }
             Err(error) => tracing::warn!("a stop cannot be read: {error}"),
         }

@@ -22,7 +22,8 @@ const MOWERS: [(&str, &str, &str, [u32; 2]); 3] = [
 
 const FLEET: &str = "/api/v1/fleet";
 
-/// How long the gateway may take to hear of what the service has made.
+/// How long it may take until the gateway has heard of what the service has
+/// made, and until somebody talks to the mowers.
 const HEARD: Duration = Duration::from_secs(30);
 
 /// How often it is asked again.
@@ -31,10 +32,15 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Makes the demo, or finds it where a kept state has it already. Gives what a
 /// person needs to go on: the ids.
 pub(crate) async fn seed(gateway: SocketAddr) -> Result<Value, Failure> {
-    let page = made(gateway, "GET", "/mowers?limit=200", None).await?;
+    let page = made(gateway, "GET", &listed("/mowers?limit=200&"), None).await?;
     let mut mowers = known(&page);
     if mowers.is_empty() {
         mowers = register(gateway).await?;
+    }
+    // A device gateway takes up to a lease's length to hold them.
+    for mower in &mowers {
+        let id = mower.get("id").and_then(Value::as_str).unwrap_or_default();
+        made(gateway, "GET", &format!("/mowers/{id}/state"), None).await?;
     }
     Ok(json!({
         "gateway": format!("http://{gateway}"),
@@ -60,9 +66,9 @@ fn known(page: &Value) -> Vec<Value> {
 
 async fn register(gateway: SocketAddr) -> Result<Vec<Value>, Failure> {
     let site = json!({ "name": "Demo garden", "time_zone": "Europe/Berlin" });
-    let site = made(gateway, "POST", "/sites", Some(&site)).await?;
+    let site = made(gateway, "POST", &listed("/sites?"), Some(&site)).await?;
     let group = json!({ "name": "Demo mowers", "site_id": site.get("id") });
-    let group = made(gateway, "POST", "/groups", Some(&group)).await?;
+    let group = made(gateway, "POST", &listed("/groups?"), Some(&group)).await?;
     let mut mowers = Vec::new();
     for (number, (serial, name, profile, [width, height])) in MOWERS.into_iter().enumerate() {
         let mower = json!({
@@ -82,7 +88,7 @@ async fn register(gateway: SocketAddr) -> Result<Vec<Value>, Failure> {
             "site_id": site.get("id"),
             "group_ids": [group.get("id")],
         });
-        let mower = made(gateway, "POST", "/mowers", Some(&mower)).await?;
+        let mower = made(gateway, "POST", &listed("/mowers?"), Some(&mower)).await?;
         mowers.push(shown(&mower));
     }
     Ok(mowers)
@@ -98,6 +104,11 @@ fn shown(mower: &Value) -> Value {
         "site_id": field("site_id"),
         "group_ids": field("group_ids"),
     })
+}
+
+/// The path of what belongs to the account as a whole.
+fn listed(path: &str) -> String {
+    format!("{path}account={ACCOUNT}")
 }
 
 /// Calls until it is done: right after the start, and right after a site was

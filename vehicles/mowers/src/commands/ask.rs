@@ -13,6 +13,9 @@ use crate::service::problem::Problem;
 #[cfg(test)]
 mod tests;
 
+/// The scope that every object lies in, as the gateway names it.
+const INSTALLATION: &str = "installation";
+
 /// A granted request, as far as commands look at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
@@ -30,7 +33,8 @@ pub struct Ask {
     pub deadline: Timestamp,
     /// The revision that was judged.
     pub revision: Option<u64>,
-    /// The accounts the caller belongs to, where the grant says so.
+    /// The accounts the caller belongs to, where the grant says so; `None` as
+    /// well for one who belongs to the whole installation.
     pub tenants: Option<Vec<String>>,
     /// What a person approved, on the dispatch of a plan.
     pub approval: Option<Approved>,
@@ -76,7 +80,7 @@ impl Ask {
             asked_at: granted.asked_at(),
             deadline: granted.deadline(),
             revision: granted.revision(),
-            tenants: standing.map(|standing| standing.tenants.clone()),
+            tenants: standing.and_then(|standing| accounts(&standing.tenants)),
             approval,
             decided: Decided {
                 hierarchy_rev: granted.revision().unwrap_or_default(),
@@ -104,6 +108,13 @@ impl Ask {
             false => Ok(()),
         }
     }
+}
+
+/// Whoever belongs to the whole installation, as the local operator of open
+/// mode does, belongs to each of its accounts.
+fn accounts(tenants: &[String]) -> Option<Vec<String>> {
+    let everywhere = tenants.iter().any(|tenant| tenant == INSTALLATION);
+    (!everywhere).then(|| tenants.to_vec())
 }
 
 fn approved(approval: &Approval) -> Result<Approved, Problem> {

@@ -28,7 +28,7 @@ pub(super) use kept::read as recorded;
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// The stop epochs of all mowers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct StopEpochs {
     memory: Mutex<Memory>,
     raised: Notify,

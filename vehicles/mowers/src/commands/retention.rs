@@ -156,7 +156,9 @@ pub async fn purge(
 /// Exports and deletes one batch.
 async fn batch(records: &Records, old: &Old, export: Option<&Path>) -> Result<u64, RetentionError> {
     let mut change = records.begin().await?;
+    // Ended at once in any case: a lock that lingered would keep the next batch out.
     if !alone(&mut change).await? {
+        change.rollback().await?;
         return Ok(0);
     }
     let Old {
@@ -169,6 +171,7 @@ async fn batch(records: &Records, old: &Old, export: Option<&Path>) -> Result<u6
         .fetch_all(&mut *change)
         .await?;
     if rows.is_empty() {
+        change.rollback().await?;
         return Ok(0);
     }
     if let Some(path) = export {

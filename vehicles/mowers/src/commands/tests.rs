@@ -174,6 +174,7 @@ async fn what_is_old_is_exported_and_forgotten_by_one_replica() {
             assert!(locked);
             let none = purge(&kept.records, &retention, later).await;
             assert_eq!(none.expect("a purge"), 0, "another replica is at it");
+            other.rollback().await.expect("the lock back");
         }
         let purged = purge(&kept.records, &retention, later).await;
         assert_eq!(purged.expect("a purge"), 2, "the stop stays");

@@ -108,14 +108,15 @@ impl Drives {
         Some(session.clone())
     }
 
-    /// Ends what drives this mower: it was stopped. The device gateway has ended
-    /// it too, and says with how many frames.
-    pub fn stopped(&self, mower: Uuid, now: Timestamp) {
+    /// Ends what drives this mower since before it was stopped `at`; a stop that is
+    /// heard of late ends no session that was opened after it. The device gateway
+    /// has ended it too, and says with how many frames.
+    pub fn stopped(&self, mower: Uuid, at: Timestamp) {
         let mut all = self.lock();
         let of_mower = all.values_mut().filter(|it| it.mower == mower);
-        for session in of_mower.filter(|it| it.ended.is_none()) {
+        for session in of_mower.filter(|it| it.ended.is_none() && it.opened_at <= at) {
             session.ended = Some(Ended {
-                at: now,
+                at,
                 by: "stopped".to_owned(),
             });
         }

@@ -10,12 +10,7 @@ use uuid::Uuid;
 
 use crate::commands::life::after;
 use crate::service::problem::Problem;
-
-/// Previews at once in one account.
-const OF_ACCOUNT: usize = 4;
-
-/// Previews of one caller in a minute.
-const A_MINUTE: usize = 10;
+use crate::service::settings::Limits;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -24,12 +19,15 @@ const CALLERS: usize = 4_096;
 
 /// The previews under way and those of the last minute.
 #[derive(Debug, Default)]
-pub struct Previews(Arc<Mutex<Memory>>);
+pub struct Previews {
+    memory: Arc<Mutex<Memory>>,
+    limits: Limits,
+}
 
 #[derive(Debug, Default)]
 struct Memory {
     mowers: HashSet<Uuid>,
-    accounts: HashMap<String, usize>,
+    accounts: HashMap<String, u32>,
     /// When each caller asked, oldest first.
     callers: HashMap<String, VecDeque<Timestamp>>,
 }
@@ -43,6 +41,15 @@ pub(super) struct Running {
 }
 
 impl Previews {
+    /// None yet, under these limits.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Previews {
+            memory: Arc::default(),
+            limits,
+        }
+    }
+
     /// Begins a preview, if there is room for it.
     pub(super) fn begin(
         &self,
@@ -51,21 +58,21 @@ impl Previews {
         caller: &str,
         now: Timestamp,
     ) -> Result<Running, Problem> {
-        let mut memory = lock(&self.0);
+        let mut memory = lock(&self.memory);
         if memory.mowers.contains(&mower) {
             return Err(Problem::PreviewRunning);
         }
         let under_way = memory.accounts.get(account).copied().unwrap_or_default();
-        if under_way >= OF_ACCOUNT {
+        if under_way >= self.limits.previews_of_account {
             // One of them ends within a minute and a half; most do in seconds.
             return Err(Problem::PreviewLimit { retry_after_s: 5 });
         }
-        memory.count(caller, now)?;
+        memory.count(caller, self.limits.previews_a_minute, now)?;
         memory.mowers.insert(mower);
         memory.accounts.insert(account.to_owned(), under_way + 1);
         drop(memory);
         Ok(Running {
-            memory: Arc::clone(&self.0),
+            memory: Arc::clone(&self.memory),
             mower,
             account: account.to_owned(),
         })
@@ -73,7 +80,7 @@ impl Previews {
 }
 
 impl Memory {
-    fn count(&mut self, caller: &str, now: Timestamp) -> Result<(), Problem> {
+    fn count(&mut self, caller: &str, most: u32, now: Timestamp) -> Result<(), Problem> {
         let counts = |at: &Timestamp| after(*at, MINUTE) > now;
         if self.callers.len() >= CALLERS {
             self.callers
@@ -83,7 +90,7 @@ impl Memory {
         while asked.front().is_some_and(|at| !counts(at)) {
             asked.pop_front();
         }
-        if let Some(oldest) = asked.front().filter(|_| asked.len() >= A_MINUTE) {
+        if let Some(oldest) = asked.front().filter(|_| asked.len() >= most as usize) {
             let left = after(*oldest, MINUTE).duration_since(now);
             let seconds = u32::try_from(left.as_secs()).unwrap_or_default();
             return Err(Problem::PreviewLimit {

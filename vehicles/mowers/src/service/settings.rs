@@ -41,6 +41,10 @@ pub struct Limits {
     pub groups_of_mower: u32,
     /// Members of one bulk command that is not a stop.
     pub bulk: u32,
+    /// Path previews at once.
+    pub previews_of_account: u32,
+    /// Path previews of one caller in a minute.
+    pub previews_a_minute: u32,
 }
 
 impl Default for Limits {
@@ -51,6 +55,8 @@ impl Default for Limits {
             mowers: 1_000,
             groups_of_mower: 8,
             bulk: 500,
+            previews_of_account: 4,
+            previews_a_minute: 10,
         }
     }
 }

@@ -72,16 +72,19 @@ async fn registers_a_site_a_group_and_the_mowers_in_them() {
     assert_eq!(
         lines,
         [
-            "GET /api/v1/fleet/mowers?limit=200",
-            "POST /api/v1/fleet/sites",
-            "POST /api/v1/fleet/groups",
-            "POST /api/v1/fleet/mowers",
-            "POST /api/v1/fleet/mowers",
-            "POST /api/v1/fleet/mowers",
+            "GET /api/v1/fleet/mowers?limit=200&account=acme",
+            "POST /api/v1/fleet/sites?account=acme",
+            "POST /api/v1/fleet/groups?account=acme",
+            "POST /api/v1/fleet/mowers?account=acme",
+            "POST /api/v1/fleet/mowers?account=acme",
+            "POST /api/v1/fleet/mowers?account=acme",
+            "GET /api/v1/fleet/mowers/id-3/state",
+            "GET /api/v1/fleet/mowers/id-4/state",
+            "GET /api/v1/fleet/mowers/id-5/state",
         ]
     );
     assert_eq!(calls[2].1["site_id"], "id-1");
-    for (call, (serial, ..)) in calls[3..].iter().zip(MOWERS) {
+    for (call, (serial, ..)) in calls[3..6].iter().zip(MOWERS) {
         assert_eq!(call.1["serial"], serial);
         assert_eq!(call.1["site_id"], "id-1");
         assert_eq!(call.1["group_ids"], json!(["id-2"]));
@@ -105,7 +108,7 @@ async fn finds_what_a_kept_state_has() {
     })
     .await;
     let demo = seed(address).await.unwrap();
-    assert_eq!(calls.lock().unwrap().len(), 1);
+    assert_eq!(calls.lock().unwrap().len(), 3, "nothing is made");
     assert_eq!(demo["mowers"][0]["id"], "of DEMO-0001");
     assert_eq!(demo["mowers"][1]["id"], "of DEMO-0002");
     assert_eq!(demo["mowers"].as_array().unwrap().len(), 2);
@@ -120,7 +123,7 @@ async fn waits_for_what_the_gateway_has_not_heard_of_yet() {
     })
     .await;
     seed(address).await.unwrap();
-    assert_eq!(calls.lock().unwrap().len(), 8);
+    assert_eq!(calls.lock().unwrap().len(), 11);
 }
 
 #[tokio::test]

@@ -64,7 +64,10 @@ pub(super) async fn set(system: &System, row: &'static Row) -> Ask {
         (Some(mower), true) => area(system, mower).await,
         _ => Uuid::nil().to_string(),
     };
-    let body = body(row, &area, session, code);
+    let mut body = body(row, &area, session, code);
+    if row.name == "mowers.mower.place" {
+        body = Some(json!({ "site_id": site(system).await, "group_ids": [] }));
+    }
     Ask { row, path, body }
 }
 
@@ -103,7 +106,6 @@ fn body(row: &Row, area: &str, session: Option<String>, code: Option<String>) ->
             Some(json!({ "name": "Renamed" }))
         }
         "mowers.mower.register" => Some(registration()),
-        "mowers.mower.place" => Some(json!({ "group_ids": [] })),
         _ => None,
     }
 }

@@ -71,6 +71,18 @@ impl Server {
     /// Freezes it: connections stay open, nothing is answered.
     pub(crate) fn hang(&self) {
         self.signal("STOP");
+        // A signal is sent before each of the threads has heeded it.
+        let threads = format!("/proc/{}/task", self.child.id());
+        let runs = || {
+            let threads = fs::read_dir(&threads).expect("it is there");
+            threads.flatten().any(|thread| {
+                let state = fs::read_to_string(thread.path().join("status"));
+                state.is_ok_and(|state| !state.contains("State:\tT"))
+            })
+        };
+        while runs() {
+            std::thread::yield_now();
+        }
     }
 
     /// Goes on after [`Server::hang`].

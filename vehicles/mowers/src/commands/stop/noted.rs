@@ -1,8 +1,6 @@
 //! Writing stops down after they were sent: into the records if they answer at
 //! once, else into the spool.
 
-use std::time::Duration;
-
 use tokio::time::timeout;
 
 use super::patience;
@@ -11,9 +9,6 @@ use crate::commands::record::Record;
 use crate::commands::{spool::SpoolError, store};
 use crate::records::{Records, RecordsError};
 use crate::service::Fleet;
-
-/// How long the spool has.
-const SPOOLED: Duration = Duration::from_millis(100);
 
 /// Notes stops; whether they are on record. Where they are not, they wait in
 /// the spool.
@@ -31,7 +26,7 @@ pub(super) async fn note(fleet: &Fleet, head: Option<&Head>, records: &[Record])
     let (head, stops) = (head.cloned(), records.to_vec());
     // Goes on beyond the patience: the disk may be slow, and it is the last place.
     let spooling = tokio::spawn(async move { spool.append(head.as_ref(), &stops).await });
-    let spooled = match timeout(SPOOLED, spooling).await {
+    let spooled = match timeout(patience, spooling).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(SpoolError::BrokeOff),
         Err(_) => {

@@ -390,17 +390,24 @@ async fn populate(records: &Records, mowers: u128) {
          VALUES ('{GROUP}', 'acme', '{SITE}', 'North', 1, 0, 0)"
     );
     let mut statements = vec![account.to_owned(), site, group];
-    for number in 1..=mowers {
+    let row = |number: u128| {
         let id = mower(number);
+        format!(
+            "('{id}', 'acme', '{SITE}', 'm', 'v', 'x', 's{number}', 'simulated', '{{}}', 1, 0, 0)"
+        )
+    };
+    let rows: Vec<String> = (1..=mowers).map(row).collect();
+    for some in rows.chunks(500) {
         statements.push(format!(
-            "INSERT INTO mowers (id, account_id, site_id, name, vendor, model, serial, connection_kind,
-                 connection_options, hierarchy_rev, created_ms, changed_ms)
-             VALUES ('{id}', 'acme', '{SITE}', 'm', 'v', 'x', 's{number}', 'simulated', '{{}}', 1, 0, 0)"
-        ));
-        statements.push(format!(
-            "INSERT INTO group_members (mower_id, group_id) VALUES ('{id}', '{GROUP}')"
+            "INSERT INTO mowers (id, account_id, site_id, name, vendor, model, serial,
+                 connection_kind, connection_options, hierarchy_rev, created_ms, changed_ms)
+             VALUES {}",
+            some.join(", ")
         ));
     }
+    statements.push(format!(
+        "INSERT INTO group_members (mower_id, group_id) SELECT id, '{GROUP}' FROM mowers"
+    ));
     for statement in statements {
         sqlx::query(sqlx::AssertSqlSafe(statement))
             .execute(&mut *change)

@@ -264,6 +264,7 @@ async fn quotas_are_kept() {
             mowers: 1,
             groups_of_mower: 1,
             bulk: 1,
+            ..Limits::default()
         };
         let rig = rig.limited(small).await;
         let check = async |call: Call| {
