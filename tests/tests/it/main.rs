@@ -10,6 +10,7 @@
 
 mod bugs;
 mod crashes;
+mod fleet;
 mod goldens;
 mod grants;
 mod hostile;
