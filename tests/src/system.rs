@@ -109,6 +109,16 @@ impl System {
 
     /// [`System::start`] with a change to the configuration of each gateway.
     pub async fn start_with(plan: Plan, change: impl Fn(GatewayConfig) -> GatewayConfig) -> System {
+        System::start_fleet(plan, change, |config| config).await
+    }
+
+    /// [`System::start_with`] with a change to the configuration of the mower
+    /// service, too.
+    pub async fn start_fleet(
+        plan: Plan,
+        change: impl Fn(GatewayConfig) -> GatewayConfig,
+        change_fleet: impl FnOnce(MowersConfig) -> MowersConfig,
+    ) -> System {
         assert!(
             plan.redis || plan.gateways == 1,
             "one gateway per embedded store"
@@ -132,7 +142,7 @@ impl System {
         let mower_keys = vec![key("mowers-1")];
         let mowers = plan.mowers.then(|| {
             let config = MowersConfig::new(feed.address(), mower_keys.clone(), root);
-            Mowers::start(config, root)
+            Mowers::start(change_fleet(config), root)
         });
         let fleet = mowers
             .as_ref()
