@@ -13,7 +13,7 @@ use crate::gateway::{Authority, Gateway, GatewayConfig, Storage};
 use crate::http::{Answer, Call};
 use crate::idp::Idp;
 use crate::mowers::{Mowers, MowersConfig};
-use crate::personas::{FOREIGN, Persona};
+use crate::personas::{ACCOUNT, FOREIGN, Persona};
 use crate::poll;
 use crate::redis::{Redis, Setup};
 use crate::vehicles::{Drones, DronesConfig, Sim};
@@ -192,7 +192,10 @@ impl System {
             gateway.ready().await;
         }
         if let Some(mowers) = &system.mowers {
-            mowers.create_account(FOREIGN);
+            // The own one is made by the service too, some time after its start.
+            for account in [ACCOUNT, FOREIGN] {
+                mowers.create_account(account);
+            }
         }
         system
     }

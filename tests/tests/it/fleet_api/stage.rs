@@ -9,7 +9,6 @@ use interlock_tests::poll;
 use interlock_tests::system::{Plan, System};
 use interlock_tests::wire::{Raw, Wire};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::personas::stage::fleet::{FLEET, mower, registration};
 use crate::personas::stage::text;
@@ -154,9 +153,4 @@ pub(super) async fn ended(system: &System, command: &str) -> Value {
         (!open).then_some(record)
     })
     .await
-}
-
-/// A fresh idempotency key.
-pub(super) fn key() -> String {
-    Uuid::new_v4().to_string()
 }
