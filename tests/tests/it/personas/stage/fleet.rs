@@ -123,13 +123,18 @@ pub(crate) async fn mower(system: &System) -> String {
     let path = format!("{FLEET}/mowers");
     let answer = system.post(Persona::Manager, &path, &registration()).await;
     let mower = text(&answer.expect(201).json()["id"]);
+    held(system, &mower).await;
+    mower
+}
+
+/// Waits until a device gateway talks to a mower.
+pub(crate) async fn held(system: &System, mower: &str) {
     let state = format!("{FLEET}/mowers/{mower}/state");
     poll::until_async("the mower is held", async || {
         let answer = system.get(Persona::Viewer, &state).await;
         (answer.status == 200).then_some(())
     })
     .await;
-    mower
 }
 
 /// A site of its own.
