@@ -368,7 +368,7 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
         By(&[
             "tests/tests/it/races.rs::one_key_on_the_embedded_store",
             "tests/tests/it/races.rs::one_key_over_two_gateways_on_one_redis",
-            "gateway/src/store/tests/redis.rs::a_key_is_found_once_under_the_claim_that_holds_it",
+            "gateway/src/store/tests/redis.rs::conforms",
         ]),
     ),
     (

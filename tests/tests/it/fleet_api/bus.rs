@@ -20,8 +20,8 @@ async fn on(system: &mut System, bus: String, extra: &str) {
     config.extra = extra.to_owned();
     fleet.restart();
     let viewer = Caller::persona(system, Persona::Viewer);
-    poll::until_async("the service is back", async || {
-        let answer = viewer.get(system, "/mowers").await;
+    poll::until_async("the service is back, and its bus", async || {
+        let answer = viewer.get(system, "/readyz").await;
         (answer.status == 200).then_some(())
     })
     .await;
@@ -90,6 +90,21 @@ async fn each_layer_of_a_preview_tells_its_own_timeout() {
     let short = "[timeouts]\nmower = 1\nservice = 3\ngateway = 5\nclient = 7\n";
     on(&mut system, bus, short).await;
     let path = format!("/mowers/{mower}/path-preview");
+    let nobody = operator
+        .post(&system, &path, &json!({ "area_ids": [lawn] }))
+        .await;
+    assert_eq!(nobody.status, 503, "{}", nobody.text());
+    assert_eq!(
+        nobody.problem(),
+        "path-preview-unavailable",
+        "{}",
+        nobody.text()
+    );
+    // Somebody who hears it and says nothing.
+    let client = async_nats::connect(nats.url()).await.expect("a connection");
+    let subject = format!("gateway.mower.{mower}.path.preview");
+    let _heard = client.subscribe(subject).await.expect("a subscription");
+    client.flush().await.expect("a server");
     let silent = operator
         .post(&system, &path, &json!({ "area_ids": [lawn] }))
         .await;

@@ -1,6 +1,6 @@
 //! An id is of one kind of thing, and means nothing where another is asked for.
 
-use interlock_surface::{Method, Row};
+use interlock_surface::{BodyRule, Row};
 use interlock_tests::personas::{ACCOUNT, Persona};
 use interlock_tests::wire::Raw;
 use serde_json::json;
@@ -11,17 +11,15 @@ use crate::personas::public;
 use crate::personas::stage::fleet::{self, command_at, mower};
 use crate::personas::stage::{self, text};
 
-/// A body that the row's inspection lets through, so that the id decides.
+/// A body that is good but for what it names, so that the path decides.
 fn body(row: &Row) -> String {
-    match (row.kind, row.method) {
-        (_, Method::Get | Method::Delete) => String::new(),
-        (Some(kind), _) => json!({
-            "command": { "kind": kind, "area_ids": [NEVER], "session_id": NEVER, "sequence": 1,
-                "linear": 0, "angular": 0, "height_mm": 40, "speed_mps": 0.3 },
-            "area_clear_confirmed": true,
-        })
-        .to_string(),
-        (None, _) => "{}".to_owned(),
+    let never = || Some(NEVER.to_owned());
+    let code = Some("A".repeat(32));
+    let body = fleet::body(row, NEVER, never(), code);
+    match (body, row.body) {
+        (Some(body), _) => body.to_string(),
+        (None, BodyRule::Required) => "{}".to_owned(),
+        (None, BodyRule::None | BodyRule::Optional) => String::new(),
     }
 }
 

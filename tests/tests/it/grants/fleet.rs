@@ -97,7 +97,6 @@ async fn a_command_without_its_own_grant_is_401() {
             "a row of another kind",
             good().with("row", "mowers.command.start_mow"),
         ),
-        ("another action", good().with("action", "start_mow")),
         ("another method", good().with("method", "GET")),
         (
             "another mower",

@@ -77,7 +77,13 @@ fn needs_area(row: &Row) -> bool {
         || row.kind == Some("start_mow")
 }
 
-fn body(row: &Row, area: &str, session: Option<String>, code: Option<String>) -> Option<Value> {
+/// The body of a call of `row`, complete but for what it cannot know.
+pub(crate) fn body(
+    row: &Row,
+    area: &str,
+    session: Option<String>,
+    code: Option<String>,
+) -> Option<Value> {
     let command = |command: Value| Some(json!({ "command": command }));
     if let Some(kind) = row.kind {
         return match kind {
