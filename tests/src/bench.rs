@@ -10,6 +10,7 @@ mod counted;
 mod dispatch;
 mod load;
 mod machine;
+mod mowers;
 mod nginx;
 mod registry;
 mod report;
@@ -20,6 +21,7 @@ mod wrk;
 use report::Report;
 use stage::Stage;
 
+pub use mowers::Fleets;
 pub use registry::bytes_per_object;
 
 /// How much is measured.
@@ -57,6 +59,7 @@ pub async fn run(effort: Effort) -> String {
     report.memory(&stage);
     drop(stage);
     report.dispatches(&dispatch::measure().await);
+    report.mowers(&mowers::measure(Fleets::default(), effort.seconds).await);
     report.registry(registry::measure());
     report.decisions(&machine::decision_cost());
     report.text()
@@ -74,5 +77,15 @@ pub async fn run_part(part: Part, effort: Effort) -> String {
         Part::Writes => report.writes(&load::writes(&stage, effort).await),
         Part::Caller => report.callers(&caller::measure(&stage, effort.rounds)),
     }
+    report.text()
+}
+
+/// Measures the mower service alone.
+///
+/// # Panics
+/// As [`run`] does.
+pub async fn run_mowers(fleets: Fleets, effort: Effort) -> String {
+    let mut report = Report::new(effort);
+    report.mowers(&mowers::measure(fleets, effort.seconds).await);
     report.text()
 }

@@ -66,6 +66,14 @@ impl Nats {
         format!("nats://{}", self.address)
     }
 
+    /// CPU time that it has used, in clock ticks.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn cpu_ticks(&self) -> u64 {
+        self.process.as_ref().expect("NATS runs").cpu_ticks()
+    }
+
     /// Freezes the server: connections stay open, nothing is answered.
     pub fn hang(&mut self) {
         self.running().signal(Signal::Stop);

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::poll;
 use crate::ports;
-use crate::process::{Process, Signal};
+use crate::process::{Process, Signal, cpu_ticks};
 
 /// The one user and owner of everything.
 const USER: &str = "interlock";
@@ -22,7 +22,17 @@ pub struct Postgres {
     process: Option<Process>,
     address: SocketAddr,
     programs: Programs,
+    fsync: Fsync,
     folder: TempDir,
+}
+
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fsync {
+    On,
+    /// A killed process loses nothing that the system has; only a power cut
+    /// would, which no test brings about.
+    Off,
 }
 
 impl Postgres {
@@ -31,17 +41,30 @@ impl Postgres {
     /// # Panics
     /// When PostgreSQL is not installed or does not start.
     pub fn start() -> Postgres {
+        Postgres::start_with(Fsync::Off)
+    }
+
+    /// An empty server that is as slow as a real one: it waits for the disk.
+    ///
+    /// # Panics
+    /// When PostgreSQL is not installed or does not start.
+    pub fn durable() -> Postgres {
+        Postgres::start_with(Fsync::On)
+    }
+
+    fn start_with(fsync: Fsync) -> Postgres {
         let folder = tempfile::tempdir().expect("a folder for PostgreSQL");
         let programs = Programs::find();
         programs.make_cluster(folder.path());
         // Another process may take the port between our look and the start.
         for _ in 0..5 {
             let address = ports::free();
-            if let Some(process) = launch(&programs, address, folder.path()) {
+            if let Some(process) = launch(&programs, address, folder.path(), fsync) {
                 return Postgres {
                     process: Some(process),
                     address,
                     programs,
+                    fsync,
                     folder,
                 };
             }
@@ -69,6 +92,16 @@ impl Postgres {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{statement}: {said}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// CPU time that the server and its connections have used, in clock ticks.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn cpu_ticks(&self) -> u64 {
+        let server = self.process.as_ref().expect("PostgreSQL runs");
+        let connections = server.children().into_iter().map(cpu_ticks);
+        server.cpu_ticks() + connections.sum::<u64>()
     }
 
     /// Freezes the server: connections stay open, nothing is answered.
@@ -100,7 +133,7 @@ impl Postgres {
     /// everything that was committed.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "PostgreSQL runs already");
-        let process = launch(&self.programs, self.address, self.folder.path());
+        let process = launch(&self.programs, self.address, self.folder.path(), self.fsync);
         self.process = Some(process.expect("the port is still free"));
     }
 
@@ -210,7 +243,12 @@ fn id(arguments: &[&str]) -> String {
 }
 
 /// A server that answers, or `None` when the port was taken.
-fn launch(programs: &Programs, address: SocketAddr, folder: &Path) -> Option<Process> {
+fn launch(
+    programs: &Programs,
+    address: SocketAddr,
+    folder: &Path,
+    fsync: Fsync,
+) -> Option<Process> {
     let mut command = programs.command("postgres");
     command
         .current_dir(folder)
@@ -219,9 +257,13 @@ fn launch(programs: &Programs, address: SocketAddr, folder: &Path) -> Option<Pro
         .args(["-p", &address.port().to_string()])
         .args(["-c", "listen_addresses=127.0.0.1"])
         .args(["-c", "unix_socket_directories="])
-        // A killed process loses nothing that the system has; only a power cut
-        // would, which no test brings about.
-        .args(["-c", "fsync=off"]);
+        .args([
+            "-c",
+            match fsync {
+                Fsync::On => "fsync=on",
+                Fsync::Off => "fsync=off",
+            },
+        ]);
     let mut process = Process::start("postgres", folder, &mut command);
     poll::until("PostgreSQL answers", || {
         if process.ended().is_some() {

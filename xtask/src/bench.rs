@@ -26,7 +26,8 @@ pub(crate) struct Options {
 /// Builds everything optimized and hands over to `interlock-bench`, which
 /// shares the harness of the tests: this tool itself must stay quick to build.
 pub(crate) fn run_bench(workspace: &Workspace, options: &Options) -> Outcome {
-    tools::ensure(&[tools::REDIS, tools::NGINX, tools::WRK])?;
+    tools::ensure(&[tools::REDIS, tools::POSTGRES, tools::NGINX, tools::WRK])?;
+    tools::nats(workspace)?;
     run(cargo(workspace)
         .args(["build", "--release", "--locked"])
         .args(["--workspace", "--bins", "--examples"]))?;

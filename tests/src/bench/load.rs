@@ -49,7 +49,7 @@ pub(super) async fn reads(stage: &Stage, effort: Effort) -> Vec<Vec<Measured>> {
         .token(&stage.idp)
         .expect("viewers have tokens");
     let ask = Ask {
-        path: "/api/swarm/state",
+        paths: vec!["/api/swarm/state".to_owned()],
         headers: vec![("Authorization", format!("Bearer {token}"))],
         write: None,
     };
@@ -67,7 +67,7 @@ pub(super) async fn writes(stage: &Stage, effort: Effort) -> Vec<Vec<Measured>> 
         "waypoints": [{ "x": 0.0, "y": 0.0, "z": 10.0 }, { "x": 50.0, "y": 0.0, "z": 10.0 }],
     });
     let ask = || Ask {
-        path: "/api/missions",
+        paths: vec!["/api/missions".to_owned()],
         headers: vec![("Authorization", format!("Bearer {token}"))],
         write: Some((body.to_string(), format!("bench-{}-", Uuid::new_v4()))),
     };

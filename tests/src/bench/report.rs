@@ -1,5 +1,7 @@
 //! The report, as Markdown.
 
+mod mowers;
+
 use std::time::Duration;
 
 use crate::bench::Effort;

@@ -11,7 +11,8 @@ pub(super) const CONNECTIONS: u32 = 64;
 /// What is asked for, again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    pub(super) path: &'static str,
+    /// Writes go to one after the other; reads to the first alone.
+    pub(super) paths: Vec<String>,
     pub(super) headers: Vec<(&'static str, String)>,
     /// For a write: its body, and what its idempotency keys begin with. Every
     /// request has a key of its own.
@@ -32,6 +33,7 @@ pub(super) struct Seen {
 /// # Panics
 /// When a single answer was not a good one: a proxy that refuses is cheap.
 pub(super) fn run(address: SocketAddr, ask: &Ask, seconds: u32, folder: &Path) -> Seen {
+    let first = ask.paths.first().expect("something to ask for");
     let script = folder.join("wrk.lua");
     fs::write(&script, lua(ask)).expect("a folder of ours");
     let output = Command::new("wrk")
@@ -40,7 +42,7 @@ pub(super) fn run(address: SocketAddr, ask: &Ask, seconds: u32, folder: &Path) -
         .args(["--duration", &format!("{seconds}s")])
         .arg("--script")
         .arg(&script)
-        .arg(format!("http://{address}{}", ask.path))
+        .arg(format!("http://{address}{first}"))
         .output()
         .expect("wrk is installed");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -51,8 +53,8 @@ pub(super) fn run(address: SocketAddr, ask: &Ask, seconds: u32, folder: &Path) -
             String::from_utf8_lossy(&output.stderr)
         )
     });
-    assert_eq!(errors, 0, "{errors} bad answers from {address}{}", ask.path);
-    assert!(seen.requests > 0, "no answer from {address}{}", ask.path);
+    assert_eq!(errors, 0, "{errors} bad answers from {address}{first}");
+    assert!(seen.requests > 0, "no answer from {address}{first}");
     seen
 }
 
@@ -62,15 +64,18 @@ fn lua(ask: &Ask) -> String {
         script += &format!("wrk.headers[{name:?}] = {value:?}\n");
     }
     if let Some((body, prefix)) = &ask.write {
+        let paths: Vec<String> = ask.paths.iter().map(|path| format!("{path:?}")).collect();
+        let paths = paths.join(",");
         script += &format!(
             r#"wrk.method = "POST"
 wrk.body = {body:?}
 wrk.headers["Content-Type"] = "application/json"
+local paths = {{ {paths} }}
 local count = 0
 function request()
     count = count + 1
     wrk.headers["Idempotency-Key"] = {prefix:?} .. count
-    return wrk.format()
+    return wrk.format(nil, paths[count % #paths + 1])
 end
 "#
         );

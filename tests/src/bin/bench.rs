@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use interlock_tests::bench::{self, Effort, Part};
+use interlock_tests::bench::{self, Effort, Fleets, Part};
 
 #[derive(Parser)]
 #[command(
@@ -37,6 +37,21 @@ enum Command {
     Writes,
     /// Measures only the one caller
     Caller,
+    /// Measures only the mower service: commands, a command to many, a stop of all
+    Mowers {
+        /// Mowers that take single commands in turn
+        #[arg(long, default_value_t = Fleets::default().commanded)]
+        commanded: u32,
+        /// Mowers of the one command to many
+        #[arg(long, default_value_t = Fleets::default().bulk)]
+        bulk: u32,
+        /// Mowers of the one stop
+        #[arg(long, default_value_t = Fleets::default().stopped)]
+        stopped: u32,
+        /// How many of those drive
+        #[arg(long, default_value_t = Fleets::default().driving)]
+        driving: u32,
+    },
     /// Prints the bytes that one registered object takes, measured in this
     /// process, which has done nothing else
     Registry {
@@ -59,6 +74,20 @@ async fn main() {
         Some(Command::Reads) => bench::run_part(Part::Reads, effort).await,
         Some(Command::Writes) => bench::run_part(Part::Writes, effort).await,
         Some(Command::Caller) => bench::run_part(Part::Caller, effort).await,
+        Some(Command::Mowers {
+            commanded,
+            bulk,
+            stopped,
+            driving,
+        }) => {
+            let fleets = Fleets {
+                commanded,
+                bulk,
+                stopped,
+                driving,
+            };
+            bench::run_mowers(fleets, effort).await
+        }
         None => bench::run(effort).await,
     };
     println!("{report}");

@@ -33,6 +33,23 @@ pub enum Moved {
 /// # Errors
 /// [`RecordsError`]; then it is delivered again.
 pub async fn advance(records: &Records, result: &CommandResult) -> Result<Moved, RecordsError> {
+    loop {
+        if forward(records, result).await? {
+            return Ok(Moved::Forward);
+        }
+        if result.status.is_final() && note_late(records, result).await? {
+            return Ok(Moved::Conflict);
+        }
+        match explain(records, result).await? {
+            Why::Nothing(moved) => return Ok(moved),
+            // A stop is published before it is on record: its row came in between. It is there
+            // now, and only goes forward, so this ends.
+            Why::Behind => {}
+        }
+    }
+}
+
+async fn forward(records: &Records, result: &CommandResult) -> Result<bool, RecordsError> {
     let forward = sqlx::query(
         "UPDATE commands SET status = $1, rank = $2, reason = $3, result_ms = $4
          WHERE id = $5 AND mower_id = $6 AND account_id = $7 AND rank < $8",
@@ -47,13 +64,7 @@ pub async fn advance(records: &Records, result: &CommandResult) -> Result<Moved,
     .bind(i64::from(result.status.rank()))
     .execute(records.pool())
     .await?;
-    if forward.rows_affected() == 1 {
-        return Ok(Moved::Forward);
-    }
-    if result.status.is_final() && note_late(records, result).await? {
-        return Ok(Moved::Conflict);
-    }
-    explain(records, result).await
+    Ok(forward.rows_affected() == 1)
 }
 
 /// Keeps a second, different final, once.
@@ -77,17 +88,30 @@ async fn note_late(records: &Records, result: &CommandResult) -> Result<bool, Re
 }
 
 /// Why a result changed nothing.
-async fn explain(records: &Records, result: &CommandResult) -> Result<Moved, RecordsError> {
-    let row = sqlx::query("SELECT mower_id, account_id FROM commands WHERE id = $1")
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// There is nothing to change.
+    Nothing(Moved),
+    /// There is: the record is behind the result.
+    Behind,
+}
+
+async fn explain(records: &Records, result: &CommandResult) -> Result<Why, RecordsError> {
+    let row = sqlx::query("SELECT mower_id, account_id, rank FROM commands WHERE id = $1")
         .bind(result.command_id.to_string())
         .fetch_optional(records.pool())
         .await?;
     let Some(row) = row else {
-        return Ok(Moved::Unknown);
+        return Ok(Why::Nothing(Moved::Unknown));
     };
     let account: String = row.try_get("account_id")?;
+    let rank: i64 = row.try_get("rank")?;
     let ours = store::uuid(&row, "mower_id")? == result.mower_id && account == result.account_id;
-    Ok(if ours { Moved::Same } else { Moved::Foreign })
+    Ok(match ours {
+        false => Why::Nothing(Moved::Foreign),
+        true if rank < i64::from(result.status.rank()) => Why::Behind,
+        true => Why::Nothing(Moved::Same),
+    })
 }
 
 /// What the service itself knows of commands it did not hand on: written only

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{BusPlace, Config};
 use crate::records::Place;
-use crate::service::settings::{Limits, Timeouts};
+use crate::service::settings::{Limits, Settings, Timeouts};
 
 const KEY: &str = "k1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -166,5 +166,32 @@ fn secrets_are_never_shown() {
     assert!(
         broken.starts_with("not TOML in line 1") && !broken.contains("AAAA"),
         "{broken}"
+    );
+}
+
+/// What docs/MOWERS.md shows is what this version reads, and what it shows as defaults are those.
+#[test]
+fn the_documented_example_is_read() {
+    let page = include_str!("../../../../docs/MOWERS.md");
+    let example = page.split("```toml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    let shown = Config::read(example, |_| None, |_| Ok(KEY.to_owned())).unwrap();
+    let usual = read(&format!("{}[records]\npath = \"m\"\n", least())).unwrap();
+    let told = Settings {
+        account: shown.settings.account.clone(),
+        spool: shown.settings.spool.clone(),
+        export: shown.settings.export.clone(),
+        ..usual.settings
+    };
+    assert_eq!(shown.settings, told);
+    assert_eq!(shown.bus, usual.bus);
+    assert_eq!(
+        (shown.replica, shown.shard),
+        (usual.replica, usual.shard),
+        "the names shown are the defaults"
+    );
+    assert_eq!(
+        (shown.simulator.seed, shown.simulator.speed),
+        (usual.simulator.seed, usual.simulator.speed)
     );
 }

@@ -59,6 +59,7 @@ async fn hear(shared: &Shared, held: &Held, answer: Answer) {
     };
     let now = shared.time.now();
     let settled = shared.ledger.settle(command_id, status, reason, now).await;
+    held.heard.notify_waiters();
     if settled == Settled::Late {
         shared.metrics.late_answers.add();
         tracing::warn!(%command_id, status = status.as_str(), "an answer after another final");

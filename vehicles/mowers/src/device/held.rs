@@ -41,6 +41,9 @@ pub(crate) struct Held {
     pub(crate) driving: Mutex<Option<Session>>,
     /// Something about driving changed.
     pub(crate) drive_changed: Notify,
+    /// The vendor spoke of a command of this mower. A stop waits for this and not
+    /// for the ledger, which changes with every command of every mower.
+    pub(crate) heard: Notify,
     /// Stops under way.
     pub(crate) stops: Mutex<HashMap<Uuid, Arc<Active>>>,
     /// Set once, when the mower is let go of.
@@ -61,6 +64,7 @@ impl Held {
             planning: tokio::sync::Mutex::new(()),
             driving: Mutex::new(None),
             drive_changed: Notify::new(),
+            heard: Notify::new(),
             stops: Mutex::new(HashMap::new()),
             released: watch::Sender::new(false),
         }

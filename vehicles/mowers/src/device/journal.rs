@@ -9,11 +9,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
@@ -84,6 +85,16 @@ pub enum JournalError {
 #[derive(Clone)]
 pub(crate) struct Journal {
     inner: Arc<Mutex<Inner>>,
+    /// What waits for the disk: whoever has the file writes all of it with one
+    /// sync. Ten thousand stops at once would else wait for ten thousand.
+    waiting: Arc<Mutex<Vec<Waiting>>>,
+}
+
+/// Lines that wait for the disk.
+struct Waiting {
+    lines: Vec<Line>,
+    sync: bool,
+    written: oneshot::Sender<io::Result<()>>,
 }
 
 struct Inner {
@@ -130,22 +141,39 @@ impl Journal {
                 lines: lines.len(),
                 lock: Some(lock),
             })),
+            waiting: Arc::default(),
         };
         Ok((journal, lines))
     }
 
     /// How many lines the file has.
     pub(crate) fn lines(&self) -> usize {
-        self.inner
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .lines
+        lock(&self.inner).lines
     }
 
     /// Appends; with `sync` it is on the disk afterwards.
     pub(crate) async fn append(&self, lines: Vec<Line>, sync: bool) -> Result<(), JournalError> {
-        self.off_thread(move |inner| inner.append(&lines, sync))
-            .await
+        let (written, outcome) = oneshot::channel();
+        lock(&self.waiting).push(Waiting {
+            lines,
+            sync,
+            written,
+        });
+        let waiting = Arc::clone(&self.waiting);
+        self.off_thread(move |inner| {
+            // Empty when somebody before has taken these lines along.
+            inner.append_all(std::mem::take(&mut *lock(&waiting)));
+            Ok(())
+        })
+        .await?;
+        match outcome.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(cause)) => Err(JournalError::File {
+                path: lock(&self.inner).path.clone(),
+                cause,
+            }),
+            Err(cause) => Err(JournalError::Lost(cause.to_string())),
+        }
     }
 
     /// Replaces the file by these lines.
@@ -168,7 +196,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let inner = Arc::clone(&self.inner);
         spawn_blocking(move || {
-            let mut inner = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inner = lock(&inner);
             work(&mut inner).map_err(|cause| JournalError::File {
                 path: inner.path.clone(),
                 cause,
@@ -187,7 +215,25 @@ impl Inner {
         }
     }
 
+    /// Appends all that waits, in its order, and tells everybody.
+    fn append_all(&mut self, waiting: Vec<Waiting>) {
+        let sync = waiting.iter().any(|it| it.sync);
+        let lines = waiting.iter().flat_map(|it| &it.lines);
+        let written = self.append(&lines.cloned().collect::<Vec<_>>(), sync);
+        for one in waiting {
+            let told = match &written {
+                Ok(()) => Ok(()),
+                Err(cause) => Err(io::Error::new(cause.kind(), cause.to_string())),
+            };
+            // Whoever waits no more does not want to know.
+            let _ = one.written.send(told);
+        }
+    }
+
     fn append(&mut self, lines: &[Line], sync: bool) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         self.check_open()?;
         let length = self.file.metadata()?.len();
         let written = self
@@ -216,6 +262,10 @@ impl Inner {
         self.lines = lines.len();
         Ok(())
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn encode(lines: &[Line]) -> io::Result<Vec<u8>> {

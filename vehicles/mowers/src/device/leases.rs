@@ -80,10 +80,12 @@ impl Leases {
             let until = later(now, self.lease);
             self.shards.insert(ask.shard.clone(), until);
         }
+        let named: HashMap<Uuid, Hold> = ask.holds.iter().map(|it| (it.mower_id, *it)).collect();
         let mut holds = Vec::new();
         for mower in mowers {
-            self.hear(ask, *mower, now);
-            if let Some(hold) = self.grant(ask, *mower, now) {
+            let named = named.get(mower).copied();
+            self.hear(ask, *mower, named, now);
+            if let Some(hold) = self.grant(ask, *mower, named, now) {
                 holds.push(hold);
             }
         }
@@ -94,9 +96,8 @@ impl Leases {
         }
     }
 
-    /// Takes in what the shard says it holds.
-    fn hear(&mut self, ask: &LeaseRequest, mower: Uuid, now: Timestamp) {
-        let named = ask.holds.iter().find(|hold| hold.mower_id == mower);
+    /// Takes in what the shard says of a mower that it holds or does not.
+    fn hear(&mut self, ask: &LeaseRequest, mower: Uuid, named: Option<Hold>, now: Timestamp) {
         match (self.rows.get_mut(&mower), named) {
             // The table is younger than the lease: what a shard holds, it holds.
             (None, Some(hold)) => {
@@ -122,7 +123,13 @@ impl Leases {
         }
     }
 
-    fn grant(&mut self, ask: &LeaseRequest, mower: Uuid, now: Timestamp) -> Option<Hold> {
+    fn grant(
+        &mut self,
+        ask: &LeaseRequest,
+        mower: Uuid,
+        named: Option<Hold>,
+        now: Timestamp,
+    ) -> Option<Hold> {
         let wanted = self.wanted(mower).is_some_and(|shard| shard == ask.shard);
         let until = later(now, self.lease);
         let row = self.rows.get_mut(&mower);
@@ -157,10 +164,7 @@ impl Leases {
             }
             Some(_) => return None,
         };
-        row.known = ask
-            .holds
-            .iter()
-            .any(|hold| hold.mower_id == mower && hold.fence == row.fence);
+        row.known = named.is_some_and(|hold| hold.fence == row.fence);
         Some(Hold {
             mower_id: mower,
             fence: row.fence,

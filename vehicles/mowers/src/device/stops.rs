@@ -259,7 +259,6 @@ impl Stop {
 
     /// Waits one pause for the mower's word; whether it has stopped.
     async fn confirmed(&self, sent: &Sent) -> bool {
-        let mut changes = self.shared.ledger.changes();
         let command_id = self.envelope.command_id;
         let stopped = || {
             let done = self.shared.ledger.finished(command_id);
@@ -269,11 +268,14 @@ impl Stop {
         let pause = self.shared.config.times.stop_attempt;
         let end = (Instant::now() + pause).min(self.until);
         loop {
+            // Listens before it looks, so that no word is missed.
+            let mut heard = std::pin::pin!(self.held.heard.notified());
+            heard.as_mut().enable();
             if stopped() && !matches!(sent, Sent::NotSent(_) | Sent::Limited { .. }) {
                 return true;
             }
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return false },
+                () = heard => {}
                 () = tokio::time::sleep_until(end) => return false,
             }
         }

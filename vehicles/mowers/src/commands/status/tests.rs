@@ -1,7 +1,7 @@
 use jiff::SignedDuration;
 use uuid::Uuid;
 
-use super::{Moved, advance, close};
+use super::{Moved, Why, advance, close, explain};
 use crate::commands::record::{Outcome, Record};
 use crate::commands::{store, testkit};
 use crate::contract::{Command, CommandResult, Status};
@@ -93,6 +93,24 @@ async fn the_first_final_stays_and_the_second_is_kept_beside_it_once() {
     let late = end.late.expect("the second final");
     assert_eq!(late.status, Status::Executed);
     assert_eq!(late.reason.as_deref(), Some("executed: text"));
+}
+
+/// A stop is published before it is on record, so its row may come between the update that found
+/// none and the look that says why.
+#[tokio::test]
+async fn a_record_that_is_behind_is_never_taken_for_a_repeat() {
+    let (_folder, records) = fresh().await;
+    let record = written(&records).await;
+    let why = async |status| {
+        let why = explain(&records, &result(&record, status)).await;
+        why.expect("a read")
+    };
+    assert_eq!(why(Status::Executed).await, Why::Behind);
+    assert_eq!(why(Status::Accepted).await, Why::Behind);
+    let executed = result(&record, Status::Executed);
+    advance(&records, &executed).await.expect("a write");
+    assert_eq!(why(Status::Executed).await, Why::Nothing(Moved::Same));
+    assert_eq!(why(Status::Accepted).await, Why::Nothing(Moved::Same));
 }
 
 #[tokio::test]

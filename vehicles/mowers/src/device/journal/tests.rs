@@ -79,3 +79,25 @@ async fn a_rewrite_replaces_the_file_and_appends_go_on() {
     let (_, lines) = Journal::open(folder.path()).unwrap();
     assert_eq!(lines, [taken(2), taken(3)]);
 }
+
+#[tokio::test]
+async fn lines_of_many_at_once_are_all_on_the_disk_when_each_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, _) = Journal::open(folder.path()).unwrap();
+    let mut appending = tokio::task::JoinSet::new();
+    for number in 0..200 {
+        let journal = journal.clone();
+        let path = folder.path().join(NAME);
+        appending.spawn(async move {
+            journal.append(vec![taken(number)], true).await.unwrap();
+            let text = fs::read_to_string(path).unwrap();
+            assert!(text.contains(&Uuid::from_u128(number).to_string()));
+        });
+    }
+    while let Some(appended) = appending.join_next().await {
+        appended.unwrap();
+    }
+    assert_eq!(journal.lines(), 200);
+    journal.close().await.unwrap();
+    assert!(journal.append(vec![taken(1)], true).await.is_err());
+}

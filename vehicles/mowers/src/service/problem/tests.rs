@@ -72,3 +72,77 @@ fn a_limit_says_when_to_come_back() {
         "application/problem+json"
     );
 }
+
+/// One of each.
+fn all() -> Vec<Problem> {
+    let text = String::new;
+    vec![
+        Problem::Unreadable(text()),
+        Problem::Invalid(Vec::new()),
+        Problem::UnknownReference(""),
+        Problem::Forbidden(text()),
+        Problem::NotFound,
+        Problem::MethodNotAllowed,
+        Problem::AuthzStale { revision: 1 },
+        Problem::AlreadyRegistered,
+        Problem::SiteNotEmpty,
+        Problem::DefaultSite,
+        Problem::LimitReached(text()),
+        Problem::DriveSessionNeeded(text()),
+        Problem::DriveSessionHeld,
+        Problem::PathPreviewUnsupported(text()),
+        Problem::PathPreviewRejected(text()),
+        Problem::PreviewRunning,
+        Problem::StoppedSince(text()),
+        Problem::PlanChanged(text()),
+        Problem::BulkTooLarge(text()),
+        Problem::BusUnavailable(text()),
+        Problem::PublishUnconfirmed(text()),
+        Problem::PathPreviewUnavailable(text()),
+        Problem::RecordsUnavailable,
+        Problem::CommitUnclear,
+        Problem::RegistryUnavailable(text()),
+        Problem::AuthzUnavailable(text()),
+        Problem::NotStopped {
+            detail: text(),
+            effect: Effect::None,
+        },
+        Problem::NotStopped {
+            detail: text(),
+            effect: Effect::Maybe,
+        },
+        Problem::NotHeld,
+        Problem::GatewayTimeout {
+            layer: Layer::Mower,
+            detail: text(),
+        },
+        Problem::PreviewLimit { retry_after_s: 1 },
+        Problem::TooLate,
+        Problem::Tombstoned,
+        Problem::InProgress,
+        Problem::Reused,
+        Problem::Internal,
+    ]
+}
+
+/// docs/MOWER-PROBLEMS.md lists every problem with its status and effect, and no other; reasons of
+/// records and refusals of the guard stand in its other tables.
+#[test]
+fn every_problem_is_documented() {
+    let page = include_str!("../../../../../docs/MOWER-PROBLEMS.md");
+    let table = page.split("## Reasons of records").next().unwrap();
+    let listed: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.rsplit_once(" | ").unwrap().0)
+        .collect();
+    let mut expected: Vec<String> = all()
+        .into_iter()
+        .map(|problem| {
+            let (status, slug, _, effect) = problem.parts();
+            format!("| `{slug}` | {} | {}", status.as_u16(), effect.as_str())
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(listed, expected);
+}
