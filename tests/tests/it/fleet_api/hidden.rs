@@ -137,7 +137,9 @@ async fn a_reference_does_not_tell_hidden_from_missing() {
         |site: &str, groups: &[&str]| json!({ "site_id": site, "group_ids": groups }).to_string();
     let placement = format!("/mowers/{mower}/placement");
     let added = |mower: &str| format!("/groups/{group}/mowers/{mower}");
-    let cases: Vec<(&str, &Caller, &str, u16, [(String, String); 2])> = vec![
+    // What, by whom, how, the status, and the call about theirs and about nothing.
+    type Case<'a> = (&'a str, &'a Caller, &'a str, u16, [(String, String); 2]);
+    let cases: Vec<Case<'_>> = vec![
         (
             "the site of a placement",
             &caller,
