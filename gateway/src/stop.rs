@@ -178,7 +178,7 @@ fn undelivered(row: &Row, cause: &dyn Display) -> Problem {
     error!(%cause, alarm = "not-stopped", row = row.name, "a stop reached no vehicle");
     Problem::new(
         Kind::NotStopped,
-        "the stop could not be delivered to the vehicle",
+        "the stop could not be delivered to the vehicle; use the vehicle's own stop",
     )
 }
 
@@ -186,7 +186,7 @@ fn unanswered(row: &Row, cause: &dyn Display) -> Problem {
     error!(%cause, alarm = "may-not-have-stopped", row = row.name, "a stop got no answer");
     Problem::new(
         Kind::MayNotHaveStopped,
-        "the stop was sent and no answer came back",
+        "the stop was sent and nobody knows what came of it; use the vehicle's own stop",
     )
     .effect(Effect::Maybe)
 }

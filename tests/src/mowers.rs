@@ -1,5 +1,6 @@
 //! The mower service, a process of its own; its simulated mowers live in it
-//! unless it is told of a bus that others share.
+//! unless it is told of a bus that others share. Then they live in shards, which
+//! are processes too.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,6 +14,8 @@ use crate::process::{Process, Signal, binary};
 /// What the mower service is told.
 #[derive(Clone, Debug)]
 pub struct MowersConfig {
+    /// What this replica or shard is called; no other one is called so.
+    pub name: String,
     /// Where it takes requests; chosen at the start.
     pub listen: SocketAddr,
     /// The operations listener of the gateway.
@@ -37,6 +40,7 @@ impl MowersConfig {
     /// A service on one SQLite file, with the bus and the mowers inside.
     pub fn new(ops: SocketAddr, keys: Vec<String>, folder: &Path) -> MowersConfig {
         MowersConfig {
+            name: "mowers".to_owned(),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ops,
             keys,
@@ -49,7 +53,23 @@ impl MowersConfig {
         }
     }
 
+    /// The same for another process called `name`, with its own files.
+    #[must_use]
+    pub fn named(&self, name: &str, folder: &Path) -> MowersConfig {
+        MowersConfig {
+            name: name.to_owned(),
+            spool: folder.join(format!("{name}.spool")),
+            state: folder.join(name),
+            ..self.clone()
+        }
+    }
+
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.toml", self.name))
+    }
+
     fn text(&self) -> String {
+        let name = &self.name;
         format!(
             r#"listen = "{}"
 account = "{ACCOUNT}"
@@ -57,7 +77,8 @@ gateway_ops = ["http://{}"]
 keys = {:?}
 spool = {:?}
 state = {:?}
-replica = "one"
+replica = "{name}"
+shard = "{name}"
 
 # Tests preview more often than people do.
 [limits]
@@ -113,6 +134,11 @@ impl Mowers {
         self.config.listen
     }
 
+    /// What it was told.
+    pub fn config(&self) -> &MowersConfig {
+        &self.config
+    }
+
     /// What it will be told when it starts again.
     pub fn config_mut(&mut self) -> &mut MowersConfig {
         &mut self.config
@@ -131,16 +157,26 @@ impl Mowers {
         self.process.listening();
     }
 
-    /// Makes an account, as an operator does.
+    /// Makes an account whose plan includes commands, as an operator does.
     ///
     /// # Panics
     /// When the service does not take it.
     pub fn create_account(&self, id: &str) {
+        self.book(id, &["control"]);
+    }
+
+    /// Makes an account, or brings what its plan includes up to date.
+    ///
+    /// # Panics
+    /// When the service does not take it.
+    pub fn book(&self, id: &str, features: &[&str]) {
         let mut command = Command::new(binary("interlock-mowers"));
         command.args(["account", "create", "--config"]);
-        command.arg(self.folder.join("mowers.toml"));
+        command.arg(self.config.file(&self.folder));
         command.args(["--id", id, "--name", id, "--time-zone", "UTC"]);
-        command.args(["--feature", "control"]);
+        for feature in features {
+            command.args(["--feature", feature]);
+        }
         let output = command.output().expect("the program can be started");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");
@@ -154,19 +190,72 @@ impl Mowers {
     }
 }
 
+/// A device gateway of its own, on a bus that it shares with the service.
+#[derive(Debug)]
+pub struct Shard {
+    /// Its process.
+    pub process: Process,
+    config: MowersConfig,
+    folder: PathBuf,
+}
+
+impl Shard {
+    /// A shard with its files in `folder`.
+    pub fn start(config: MowersConfig, folder: &Path) -> Shard {
+        let process = launch_shard(&config, folder);
+        Shard {
+            process,
+            config,
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Starts it again after its end, with what it must not have forgotten.
+    ///
+    /// # Panics
+    /// When it runs.
+    pub fn restart(&mut self) {
+        assert!(self.process.ended().is_some(), "the shard runs already");
+        self.process = launch_shard(&self.config, &self.folder);
+    }
+}
+
+/// How often a command of this id has reached a simulated mower, as its process
+/// has said over all of its lives.
+pub fn arrivals(process: &Process, command: &str) -> usize {
+    let said = process.stderr();
+    let lines = said.lines().filter(|line| line.contains(ARRIVAL));
+    lines.filter(|line| line.contains(command)).count()
+}
+
+/// What the simulation says when a command reaches a mower.
+const ARRIVAL: &str = "a command reaches the simulated mower";
+
 fn write(config: &MowersConfig, folder: &Path) -> PathBuf {
-    let file = folder.join("mowers.toml");
+    let file = config.file(folder);
     fs::write(&file, config.text()).expect("a file in a folder of ours");
     file
 }
 
 fn launch(config: &MowersConfig, folder: &Path) -> Process {
+    spawn("serve", config, folder)
+}
+
+fn launch_shard(config: &MowersConfig, folder: &Path) -> Process {
+    let mut process = spawn("device-gateway", config, folder);
+    process.ready("`serving shard NAME` on standard output", |out| {
+        out.contains("serving shard").then_some(())
+    });
+    process
+}
+
+fn spawn(what: &str, config: &MowersConfig, folder: &Path) -> Process {
     let file = write(config, folder);
     let mut command = Command::new(binary("interlock-mowers"));
     command
-        .args(["serve", "--config"])
+        .args([what, "--config"])
         .arg(file)
         .env("INTERLOCK_LOG", "trace")
         .envs(config.environment.iter().cloned());
-    Process::start("mowers", folder, &mut command)
+    Process::start(&config.name, folder, &mut command)
 }

@@ -6,6 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use async_nats::jetstream::{self, stream::Stream};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::poll;
@@ -94,6 +96,53 @@ impl Nats {
         assert!(self.process.is_none(), "NATS runs already");
         let process = launch(self.address, self.folder.path());
         self.process = Some(process.expect("the port is still free"));
+    }
+
+    /// What a stream of it holds: subject and content of each message, the
+    /// oldest first.
+    ///
+    /// # Panics
+    /// When there is no such stream.
+    pub async fn holds(&self, stream: &str) -> Vec<(String, Value)> {
+        let stream = self.stream(stream).await;
+        let state = &stream.cached_info().state;
+        let mut all = Vec::new();
+        for number in state.first_sequence..=state.last_sequence {
+            // Those that are gone by now are not held.
+            if let Ok(message) = stream.get_raw_message(number).await {
+                let content = serde_json::from_slice(&message.payload);
+                all.push((
+                    message.subject.to_string(),
+                    content.expect("a message is JSON"),
+                ));
+            }
+        }
+        all
+    }
+
+    /// How many messages a stream of it has ever taken.
+    ///
+    /// # Panics
+    /// When there is no such stream.
+    pub async fn taken(&self, stream: &str) -> u64 {
+        self.stream(stream).await.cached_info().state.last_sequence
+    }
+
+    async fn stream(&self, name: &str) -> Stream {
+        self.jetstream()
+            .await
+            .get_stream(name)
+            .await
+            .expect("there is such a stream")
+    }
+
+    /// A client of its streams.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    pub async fn jetstream(&self) -> jetstream::Context {
+        let client = async_nats::connect(self.url()).await;
+        jetstream::new(client.expect("it lets us in"))
     }
 
     fn running(&mut self) -> &mut Process {

@@ -106,12 +106,17 @@ impl Postgres {
 
     /// Freezes the server: connections stay open, nothing is answered.
     pub fn hang(&mut self) {
-        self.signal_all(Signal::Stop);
+        // The server first: each connection has a process of its own, and a
+        // frozen server starts no more.
+        self.running().signal(Signal::Stop);
+        self.signal_children(Signal::Stop);
     }
 
     /// Goes on after [`Postgres::hang`].
     pub fn resume(&mut self) {
-        self.signal_all(Signal::Continue);
+        // The server last: it ends some of its processes as soon as it runs.
+        self.signal_children(Signal::Continue);
+        self.running().signal(Signal::Continue);
     }
 
     /// Ends the server at once, as if the power had gone; connections are cut
@@ -138,13 +143,6 @@ impl Postgres {
             .args(["-c", statement, &self.url()])
             .output()
             .expect("psql runs")
-    }
-
-    /// The server first: each connection has a process of its own, and a
-    /// frozen server starts no more.
-    fn signal_all(&mut self, signal: Signal) {
-        self.running().signal(signal);
-        self.signal_children(signal);
     }
 
     fn signal_children(&mut self, signal: Signal) {

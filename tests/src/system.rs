@@ -13,7 +13,7 @@ use crate::gateway::{Authority, Gateway, GatewayConfig, Storage};
 use crate::http::{Answer, Call};
 use crate::idp::Idp;
 use crate::mowers::{Mowers, MowersConfig};
-use crate::personas::{FOREIGN, Persona};
+use crate::personas::{ACCOUNT, FOREIGN, Persona};
 use crate::poll;
 use crate::redis::{Redis, Setup};
 use crate::vehicles::{Drones, DronesConfig, Sim};
@@ -109,6 +109,16 @@ impl System {
 
     /// [`System::start`] with a change to the configuration of each gateway.
     pub async fn start_with(plan: Plan, change: impl Fn(GatewayConfig) -> GatewayConfig) -> System {
+        System::start_fleet(plan, change, |config| config).await
+    }
+
+    /// [`System::start_with`] with a change to the configuration of the mower
+    /// service, too.
+    pub async fn start_fleet(
+        plan: Plan,
+        change: impl Fn(GatewayConfig) -> GatewayConfig,
+        change_fleet: impl FnOnce(MowersConfig) -> MowersConfig,
+    ) -> System {
         assert!(
             plan.redis || plan.gateways == 1,
             "one gateway per embedded store"
@@ -132,7 +142,7 @@ impl System {
         let mower_keys = vec![key("mowers-1")];
         let mowers = plan.mowers.then(|| {
             let config = MowersConfig::new(feed.address(), mower_keys.clone(), root);
-            Mowers::start(config, root)
+            Mowers::start(change_fleet(config), root)
         });
         let fleet = mowers
             .as_ref()
@@ -182,7 +192,10 @@ impl System {
             gateway.ready().await;
         }
         if let Some(mowers) = &system.mowers {
-            mowers.create_account(FOREIGN);
+            // The own one is made by the service too, some time after its start.
+            for account in [ACCOUNT, FOREIGN] {
+                mowers.create_account(account);
+            }
         }
         system
     }

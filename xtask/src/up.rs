@@ -34,6 +34,10 @@ pub(crate) struct Options {
     /// PostgreSQL and NATS of their own
     #[arg(long, conflicts_with = "redis")]
     distributed: bool,
+    /// Callers need tokens; those of the trial's people are in a folder that
+    /// the ready line names. Else everybody on this machine is the operator
+    #[arg(long)]
+    enforced: bool,
     /// Optimized binaries
     #[arg(long)]
     release: bool,
@@ -110,7 +114,7 @@ fn caught(kind: SignalKind) -> Result<Signal, Failure> {
 
 /// Starts the system, says so, and returns only when something went wrong.
 async fn watch(system: &mut System<'_>, options: &Options, state: &State) -> Outcome {
-    let demo = system.start(options.layout()).await?;
+    let demo = system.start(options.layout(), options.enforced).await?;
     let ports = Ports::from_base(options.port_base);
     let second = if options.distributed {
         let ports = Ports::second(options.port_base);
@@ -118,8 +122,13 @@ async fn watch(system: &mut System<'_>, options: &Options, state: &State) -> Out
     } else {
         String::new()
     };
+    let tokens = if options.enforced {
+        format!(" · tokens {}", state.shown(state.file(system::TOKENS)))
+    } else {
+        String::new()
+    };
     println!(
-        "ready: gateway http://{} · ops http://{}{second} · logs {} · demo {}",
+        "ready: gateway http://{} · ops http://{}{second} · logs {} · demo {}{tokens}",
         ports.gateway,
         ports.ops,
         state.shown(state.logs()),

@@ -59,7 +59,11 @@ impl Target {
                 return Ok(Target::of(facts, None));
             }
             kind => {
+                // A site or a group is a scope too, and names no account: what
+                // is done to an account would be done past it.
+                let of_account = row.resource_from == ResourceFrom::Account;
                 let resolved = gateway.registry.resolve(kind.as_str(), id, now);
+                let resolved = resolved.filter(|object| !of_account || object.is_account(id));
                 return Ok(Target::of(
                     judged(kind, id, resolved.as_ref()),
                     resolved.as_ref(),

@@ -370,7 +370,7 @@ impl Kind {
             Kind::NotStopped => facts(
                 "not-stopped",
                 503,
-                "Not stopped",
+                "Not stopped: it may still be moving",
                 "The stop reached nobody. Use the vehicle's own stop, and try again.",
             ),
             Kind::NoAnswer => facts(
@@ -388,7 +388,7 @@ impl Kind {
             Kind::MayNotHaveStopped => facts(
                 "may-not-have-stopped",
                 504,
-                "May not have stopped",
+                "May not have stopped: it may still be moving",
                 "Look at the vehicle, use its own stop, and try again: repeating a stop is safe.",
             ),
         }

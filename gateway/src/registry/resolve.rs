@@ -25,6 +25,15 @@ pub struct Resolved {
     pub revision: u64,
 }
 
+impl Resolved {
+    /// Whether it is a scope with nothing above it but the installation: an
+    /// account.
+    pub fn is_account(&self, id: &str) -> bool {
+        let mut scopes = self.scopes.iter();
+        scopes.all(|scope| scope == id || scope == INSTALLATION)
+    }
+}
+
 /// One step of the walk.
 struct Found {
     id: String,

@@ -81,6 +81,18 @@ fn only_an_object_named_by_a_uuid_is_a_scope_of_itself() {
 }
 
 #[test]
+fn an_account_is_a_scope_with_nothing_above_it() {
+    let registry = Registry::default();
+    registry.apply(&object("Scope", "acme", 1, &[]));
+    registry.apply(&object("Scope", "beta", 1, &["installation"]));
+    registry.apply(&object("Scope", "north", 1, &["acme"]));
+    for (id, expected) in [("acme", true), ("beta", true), ("north", false)] {
+        let found = registry.resolve("Scope", id, Timestamp::UNIX_EPOCH);
+        assert_eq!(found.expect("registered").is_account(id), expected, "{id}");
+    }
+}
+
+#[test]
 fn facts_come_from_where_the_object_lies() {
     let night = json!([{ "from": "22:00", "to": "06:00" }]);
     let registry = Registry::default();

@@ -4,12 +4,18 @@
 //! An id stands for one kind of fault, tried with real input: a missing id, a
 //! test that is gone and a test that names an unknown id fail the build.
 
+mod fleet;
 mod table;
 
 use std::collections::BTreeSet;
 
 use interlock_tests::repository;
-use table::{Closed, Later, TABLE};
+use table::{Closed, Later};
+
+/// Every fault that is known.
+fn all() -> impl Iterator<Item = &'static (u16, &'static str, Closed)> {
+    table::TABLE.iter().chain(fleet::TABLE)
+}
 
 /// The ids that there are: every third number was never given.
 fn ids() -> BTreeSet<u16> {
@@ -49,11 +55,11 @@ fn fault(place: &str) -> Option<String> {
 
 #[test]
 fn every_fault_is_tried_or_waits_for_what_it_is_about() {
-    let listed: Vec<u16> = TABLE.iter().map(|(id, ..)| *id).collect();
+    let listed: Vec<u16> = all().map(|(id, ..)| *id).collect();
     let distinct: BTreeSet<u16> = listed.iter().copied().collect();
     assert_eq!(distinct.len(), listed.len(), "an id is listed twice");
     assert_eq!(distinct, ids());
-    for (id, what, closed) in TABLE {
+    for (id, what, closed) in all() {
         assert!(!what.is_empty(), "B{id:02}");
         match closed {
             Closed::By(tests) => assert!(!tests.is_empty(), "B{id:02} is tried by nothing"),
@@ -66,14 +72,13 @@ fn every_fault_is_tried_or_waits_for_what_it_is_about() {
 fn exists(later: Later) -> bool {
     let package = match later {
         Later::Mcp => "mcp/Cargo.toml",
-        Later::Mowers => "vehicles/mowers/Cargo.toml",
     };
     repository::root().join(package).exists()
 }
 
 #[test]
 fn every_test_that_is_named_is_there() {
-    let places = TABLE.iter().flat_map(|(id, _, closed)| match closed {
+    let places = all().flat_map(|(id, _, closed)| match closed {
         Closed::By(tests) => tests.iter().map(|place| (*id, *place)).collect(),
         Closed::Later(_) => Vec::new(),
     });
@@ -98,7 +103,7 @@ fn every_id_that_a_case_names_is_in_the_table() {
         );
         for id in named_in(&text) {
             named += 1;
-            let row = TABLE.iter().find(|(listed, ..)| *listed == id);
+            let row = all().find(|(listed, ..)| *listed == id);
             let by = match row {
                 Some((_, _, Closed::By(tests))) => {
                     tests.iter().any(|place| place.starts_with(&file))

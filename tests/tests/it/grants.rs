@@ -1,7 +1,8 @@
-//! What the drone service trusts, and what the gateway's registry trusts: one
+//! What a vehicle service trusts, and what the gateway's registry trusts: one
 //! signed statement about one request, or nothing.
 
 mod feed;
+mod fleet;
 mod forge;
 mod refused;
 mod replayed;

@@ -10,6 +10,8 @@
 
 mod bugs;
 mod crashes;
+mod fleet;
+mod fleet_api;
 mod goldens;
 mod grants;
 mod hostile;

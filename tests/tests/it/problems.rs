@@ -2,6 +2,7 @@
 
 mod caller;
 pub(crate) mod machinery;
+mod mower;
 mod plan;
 mod request;
 mod seen;
@@ -31,7 +32,13 @@ fn no_row_causes_these() {
 #[test]
 fn every_kind_is_seen() {
     let lists = [
-        &[request::KINDS, caller::KINDS, plan::KINDS, &ABSENT][..],
+        &[
+            request::KINDS,
+            caller::KINDS,
+            mower::KINDS,
+            plan::KINDS,
+            &ABSENT,
+        ][..],
         &vehicle::KINDS,
         &machinery::KINDS,
     ];

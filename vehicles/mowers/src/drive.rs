@@ -166,8 +166,8 @@ pub async fn frame(
     if now > after(ask.asked_at, FRAME) {
         return Err(Problem::TooLate);
     }
-    let session = session(fleet, frame.session_id).await?;
-    hold(&session, &ask.issuer, mower)?;
+    let session = session(fleet, frame.session_id, mower).await?;
+    hold(&session, &ask.issuer)?;
     if fleet.control.epochs.stopped_since(mower, ask.asked_at) {
         let detail = "the mower was stopped after this was asked".to_owned();
         return Err(Problem::StoppedSince(detail));
@@ -210,18 +210,23 @@ pub async fn settled(fleet: &Fleet, operation: Uuid) -> Result<Option<Settled>, 
     Ok(Some(Settled::Done(Effect::None, problem.answer())))
 }
 
-/// The open session of this id: in memory, or opened by another replica.
-async fn session(fleet: &Fleet, id: Uuid) -> Result<Session, Problem> {
+/// The open session of this id: in memory, or opened by another replica. Of a
+/// session of another mower nothing is told, not even its end.
+async fn session(fleet: &Fleet, id: Uuid, mower: Uuid) -> Result<Session, Problem> {
+    let none = || none_open("there is no such drive session");
     let known = fleet.drives.find(id);
     let session = match known {
         Some(session) => session,
         None => {
             let found = kept::find(&fleet.records, id).await?;
-            let session = found.ok_or_else(|| none_open("there is no such drive session"))?;
+            let session = found.ok_or_else(none)?;
             fleet.drives.open(session.clone());
             session
         }
     };
+    if session.mower != mower {
+        return Err(none());
+    }
     match &session.ended {
         Some(ended) => Err(none_open(&format!(
             "the drive session is over: {}",
@@ -234,11 +239,8 @@ async fn session(fleet: &Fleet, id: Uuid) -> Result<Session, Problem> {
     }
 }
 
-/// Only the holder drives, and only the mower of the session.
-fn hold(session: &Session, issuer: &Issuer, mower: Uuid) -> Result<(), Problem> {
-    if session.mower != mower {
-        return Err(none_open("there is no such drive session"));
-    }
+/// Only the holder drives.
+fn hold(session: &Session, issuer: &Issuer) -> Result<(), Problem> {
     if session.holder.id != issuer.id {
         return Err(Problem::DriveSessionHeld);
     }

@@ -143,8 +143,10 @@ spool = {spool:?}
     }
 }
 
-/// A gateway in open mode: no identity provider, loopback only.
+/// A gateway on loopback.
 pub(crate) struct Gateway<'a> {
+    /// The identity provider; without one everybody is the local operator.
+    pub(crate) issuer: Option<SocketAddr>,
     pub(crate) ports: Ports,
     pub(crate) drones: SocketAddr,
     pub(crate) mowers: SocketAddr,
@@ -173,13 +175,30 @@ impl Gateway<'_> {
             Store::Embedded(file) => format!("kind = \"embedded\"\npath = {file:?}"),
             Store::Redis(address) => format!("kind = \"redis\"\nurl = \"redis://{address}\""),
         };
+        // The clients that the trial's agent and service call themselves.
+        let (hosts, auth) = match self.issuer {
+            None => (String::new(), "mode = \"open\"".to_owned()),
+            Some(issuer) => (
+                format!("hosts = [\"{gateway}\"]"),
+                format!(
+                    r#"mode = "enforced"
+
+[[auth.issuers]]
+issuer = "http://{issuer}"
+audience = "interlock"
+agents = ["interlock-mcp"]
+services = ["fleet-reports"]"#
+                ),
+            ),
+        };
         format!(
             r#"[listen]
 address = "{gateway}"
 ops = "{ops}"
+{hosts}
 
 [auth]
-mode = "open"
+{auth}
 
 [store]
 {store}

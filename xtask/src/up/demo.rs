@@ -29,9 +29,16 @@ const HEARD: Duration = Duration::from_secs(30);
 /// How often it is asked again.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// The gateway, and the token of somebody who may register mowers where it
+/// asks for one.
+pub(crate) struct Door {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: Option<String>,
+}
+
 /// Makes the demo, or finds it where a kept state has it already. Gives what a
 /// person needs to go on: the ids.
-pub(crate) async fn seed(gateway: SocketAddr) -> Result<Value, Failure> {
+pub(crate) async fn seed(gateway: &Door) -> Result<Value, Failure> {
     let page = made(gateway, "GET", &listed("/mowers?limit=200&"), None).await?;
     let mut mowers = known(&page);
     if mowers.is_empty() {
@@ -43,7 +50,7 @@ pub(crate) async fn seed(gateway: SocketAddr) -> Result<Value, Failure> {
         made(gateway, "GET", &format!("/mowers/{id}/state"), None).await?;
     }
     Ok(json!({
-        "gateway": format!("http://{gateway}"),
+        "gateway": format!("http://{}", gateway.address),
         "account": ACCOUNT,
         "mowers": mowers,
     }))
@@ -64,7 +71,7 @@ fn known(page: &Value) -> Vec<Value> {
         .collect()
 }
 
-async fn register(gateway: SocketAddr) -> Result<Vec<Value>, Failure> {
+async fn register(gateway: &Door) -> Result<Vec<Value>, Failure> {
     let site = json!({ "name": "Demo garden", "time_zone": "Europe/Berlin" });
     let site = made(gateway, "POST", &listed("/sites?"), Some(&site)).await?;
     let group = json!({ "name": "Demo mowers", "site_id": site.get("id") });
@@ -83,6 +90,8 @@ async fn register(gateway: SocketAddr) -> Result<Vec<Value>, Failure> {
                     "width_m": width,
                     "height_m": height,
                     "seed": number + 1,
+                    // Nobody waits for a lawn to be mown in its own time.
+                    "speed": 5,
                 },
             },
             "site_id": site.get("id"),
@@ -114,7 +123,7 @@ fn listed(path: &str) -> String {
 /// Calls until it is done: right after the start, and right after a site was
 /// made, the gateway may not have heard of it yet.
 async fn made(
-    gateway: SocketAddr,
+    gateway: &Door,
     method: &str,
     path: &str,
     body: Option<&Value>,
@@ -122,7 +131,14 @@ async fn made(
     let path = format!("{FLEET}{path}");
     let deadline = Instant::now() + HEARD;
     loop {
-        let answer = call(gateway, method, &path, body).await;
+        let answer = call(
+            gateway.address,
+            method,
+            &path,
+            gateway.token.as_deref(),
+            body,
+        )
+        .await;
         let refused = match answer {
             Ok(Answer { status, body }) if (200..300).contains(&status) => {
                 return serde_json::from_str(&body).map_err(|cause| Failure::Demo {

@@ -19,15 +19,19 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// Calls and waits for the whole answer.
+/// Calls, with a bearer token where one is given, and waits for the whole answer.
 pub(crate) async fn call(
     address: SocketAddr,
     method: &str,
     path: &str,
+    token: Option<&str>,
     body: Option<&Value>,
 ) -> io::Result<Answer> {
     let mut request =
         format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+    if let Some(token) = token {
+        request += &format!("authorization: Bearer {token}\r\n");
+    }
     if let Some(body) = body {
         let body = body.to_string();
         let length = body.len();

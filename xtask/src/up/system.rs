@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::up::config::{self, Foundation, Gateway, Mowers, Ports, Store};
-use crate::up::demo;
+use crate::up::demo::{self, Door};
 use crate::up::http::call;
 use crate::up::process::Process;
 use crate::up::servers::free_port;
@@ -52,6 +52,20 @@ const SECOND: Set = Set {
     shard: "b",
 };
 
+/// The folder of the tokens of a trial's people.
+pub(crate) const TOKENS: &str = "tokens";
+
+/// Whether one of two processes does what the other one does.
+fn twins(one: &str, other: &str) -> bool {
+    [
+        (FIRST.gateway, SECOND.gateway),
+        (FIRST.mowers, SECOND.mowers),
+        (FIRST.device, SECOND.device),
+    ]
+    .iter()
+    .any(|pair| *pair == (one, other) || *pair == (other, one))
+}
+
 /// Everything that runs, in the order it was started.
 pub(crate) struct System<'a> {
     pub(super) workspace: &'a Workspace,
@@ -59,6 +73,7 @@ pub(crate) struct System<'a> {
     pub(super) ports: Ports,
     second: Ports,
     release: bool,
+    issuer: Option<SocketAddr>,
     running: Vec<Process>,
 }
 
@@ -75,13 +90,21 @@ impl<'a> System<'a> {
             ports: Ports::from_base(port_base),
             second: Ports::second(port_base),
             release,
+            issuer: None,
             running: Vec::new(),
         }
     }
 
     /// Starts from the vehicles outwards, and returns when each gateway answers
     /// that it can serve and the demo is there. Gives the file with its ids.
-    pub(crate) async fn start(&mut self, layout: Layout) -> Result<PathBuf, Failure> {
+    pub(crate) async fn start(
+        &mut self,
+        layout: Layout,
+        enforced: bool,
+    ) -> Result<PathBuf, Failure> {
+        if enforced {
+            self.issuer = Some(self.start_people().await?);
+        }
         let link = self.start_simulator().await?;
         let drones = self.start_drones(link).await?;
         let store = match layout {
@@ -103,7 +126,11 @@ impl<'a> System<'a> {
         if layout == Layout::Distributed {
             self.serving(self.second).await?;
         }
-        let demo = demo::seed(self.ports.gateway).await?;
+        let door = Door {
+            address: self.ports.gateway,
+            token: self.issuer.map(|_| self.token("manager")).transpose()?,
+        };
+        let demo = demo::seed(&door).await?;
         self.state.write("demo.json", &format!("{demo:#}\n"))
     }
 
@@ -128,22 +155,51 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    /// Returns when any process has ended, which none should.
+    /// Returns when a process has ended that nobody can stand in for. One that
+    /// has a twin is missed and said, and the system goes on.
     pub(crate) async fn died(&mut self) -> Outcome {
+        loop {
+            let (at, failure) = self.death().await;
+            let mut ended = self.running.remove(at);
+            if !self.running.iter().any(|it| twins(it.name(), ended.name())) {
+                return Err(failure);
+            }
+            println!("{failure}; the other one goes on");
+            ended.stop().await;
+        }
+    }
+
+    /// The place of the next process to end, and how it ended.
+    async fn death(&mut self) -> (usize, Failure) {
         let mut deaths: Vec<_> = self
             .running
             .iter_mut()
             .map(|process| Box::pin(process.died()))
             .collect();
         std::future::poll_fn(|context| {
-            for death in &mut deaths {
+            for (at, death) in deaths.iter_mut().enumerate() {
                 if let std::task::Poll::Ready(failure) = death.as_mut().poll(context) {
-                    return std::task::Poll::Ready(Err(failure));
+                    return std::task::Poll::Ready((at, failure));
                 }
             }
             std::task::Poll::Pending
         })
         .await
+    }
+
+    /// The identity provider of a trial, and the tokens of its people.
+    async fn start_people(&mut self) -> Result<SocketAddr, Failure> {
+        let mut command = self.program("interlock-people");
+        command.arg("--tokens").arg(self.state.folder(TOKENS)?);
+        self.spawn("people", command)?
+            .ready("no `listening on`", async |log| listening(log))
+            .await
+    }
+
+    /// The token of one of them.
+    fn token(&self, who: &str) -> Result<String, Failure> {
+        let file = self.state.file(TOKENS).join(who);
+        std::fs::read_to_string(&file).map_err(Failure::file(&file))
     }
 
     /// Ends everything, the last started first: the gateways drain while what
@@ -243,6 +299,7 @@ impl<'a> System<'a> {
             self.state.folder(&format!("{what}{suffix}"))
         };
         let text = Gateway {
+            issuer: self.issuer,
             ports,
             drones,
             mowers,
@@ -277,7 +334,7 @@ impl<'a> System<'a> {
         };
         gateway
             .ready("`GET /health` does not answer 200", async |_| {
-                let answer = call(ports.gateway, "GET", "/health", None).await;
+                let answer = call(ports.gateway, "GET", "/health", None, None).await;
                 answer.is_ok_and(|it| it.status == 200).then_some(())
             })
             .await

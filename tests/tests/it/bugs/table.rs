@@ -1,7 +1,7 @@
 //! Each fault, and what would find it.
 
 use Closed::{By, Later as For};
-use Later::{Mcp, Mowers};
+use Later::Mcp;
 
 /// What is done about a fault.
 #[derive(Clone, Copy)]
@@ -17,8 +17,6 @@ pub(super) enum Closed {
 pub(super) enum Later {
     /// Tools for agents.
     Mcp,
-    /// Mowers, their commands and their bus.
-    Mowers,
 }
 
 /// Id, what goes wrong elsewhere, and what is done about it here.
@@ -370,7 +368,7 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
         By(&[
             "tests/tests/it/races.rs::one_key_on_the_embedded_store",
             "tests/tests/it/races.rs::one_key_over_two_gateways_on_one_redis",
-            "gateway/src/store/tests/redis.rs::a_key_is_found_once_under_the_claim_that_holds_it",
+            "gateway/src/store/tests/redis.rs::conforms",
         ]),
     ),
     (
@@ -493,50 +491,6 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
             "vehicles/drones/src/sim/swarm/tests/flights.rs::a_v_from_the_pads_comes_within_half_a_meter",
         ]),
     ),
-    (91, "a start resumes another task", For(Mowers)),
-    (
-        92,
-        "accepted on the way, refused by the machine",
-        For(Mowers),
-    ),
-    (94, "a redelivered command runs twice", For(Mowers)),
-    (95, "an acknowledged command is lost", For(Mowers)),
-    (
-        97,
-        "a foreign object is told from a missing one",
-        By(&[
-            "tests/tests/it/personas/hidden.rs::a_hidden_object_is_answered_like_one_that_never_was",
-            "tests/tests/it/personas/hidden.rs::a_missing_plan_is_hidden_from_everybody",
-        ]),
-    ),
-    (
-        98,
-        "an outer deadline hides the inner reason",
-        By(&[
-            "gateway/src/config/tests.rs::waits_nest",
-            "api-surface/tests/it/ways.rs::deadlines_nest",
-        ]),
-    ),
-    (
-        100,
-        "motion goes on right after a stop",
-        By(&[
-            "tests/tests/it/races/stops.rs::motion_on_its_way_is_overtaken",
-            "tests/tests/it/races/stops.rs::a_stop_in_the_same_moment_has_the_last_word",
-            "vehicles/drones/src/service/tests/stops.rs::motion_asked_before_a_stop_is_refused",
-        ]),
-    ),
-    (
-        101,
-        "nuisance uses up what a stop needs",
-        By(&[
-            "gateway/src/server/tests.rs::a_full_server_leaves_a_reserve_for_stops",
-            "tests/tests/it/problems/machinery.rs::of_the_room_are_seen",
-            "tests/tests/it/stops.rs::after_every_quota_is_used_up",
-            "tests/tests/it/stops.rs::while_every_connection_is_taken",
-        ]),
-    ),
-    (103, "clearing an emergency makes it go on", For(Mowers)),
     (
         104,
         "a stop waits for parts of ours",

@@ -1,8 +1,11 @@
 //! Grants made by hand, good but for what a test makes bad.
 
+use std::net::SocketAddr;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use interlock_tests::mowers::Mowers;
 use interlock_tests::system::System;
 use interlock_tests::wire::{Raw, Wire};
 use jiff::Timestamp;
@@ -10,7 +13,7 @@ use jsonwebtoken::{EncodingKey, Header};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// One request to the drone service, past the gateway.
+/// One request to a vehicle service, past the gateway.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     pub(super) method: &'static str,
@@ -21,9 +24,17 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Makes the call on a connection of its own.
+    /// Calls the drone service on a connection of its own.
     pub(super) fn send(&self, system: &System) -> Raw {
-        let address = system.drones.address();
+        self.send_to(system.drones.address())
+    }
+
+    /// Calls the mower service on a connection of its own.
+    pub(super) fn send_fleet(&self, system: &System) -> Raw {
+        self.send_to(fleet(system).address())
+    }
+
+    fn send_to(&self, address: SocketAddr) -> Raw {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nHost: {address}\r\n",
             self.method, self.target
@@ -59,14 +70,39 @@ impl Forge {
         target: &str,
         body: &str,
     ) -> Forge {
-        let (kid, secret) = key(&system.gateway().config.keys[0]);
+        let keys = &system.gateway().config.keys;
+        Forge::signed_with(&keys[0], "drones", row, method, target, body)
+    }
+
+    /// The same for a request to the mower service.
+    pub(super) fn fleet(
+        system: &System,
+        row: &str,
+        method: &str,
+        target: &str,
+        body: &str,
+    ) -> Forge {
+        let (_, keys) = system.gateway().config.mowers.as_ref().expect("mowers");
+        Forge::signed_with(&keys[0], "mowers", row, method, target, body)
+    }
+
+    fn signed_with(
+        shared: &str,
+        audience: &str,
+        row: &str,
+        method: &str,
+        target: &str,
+        body: &str,
+    ) -> Forge {
+        let (kid, secret) = key(shared);
+        let action = interlock_surface::row(row).and_then(|row| row.action);
         let now = Timestamp::now();
         let seconds = now.as_second();
         let id = || Uuid::new_v4().to_string();
         let claims = json!({
-            "iss": "interlock", "aud": "drones", "iat": seconds, "exp": seconds + 30, "jti": id(),
+            "iss": "interlock", "aud": audience, "iat": seconds, "exp": seconds + 30, "jti": id(),
             "caller": { "kind": "Person", "issuer": "https://idp", "subject": "olivia", "actor": null },
-            "row": row, "action": "mission_start", "method": method, "path": target,
+            "row": row, "action": action.unwrap_or("mission_start"), "method": method, "path": target,
             "body": digest_of(body), "decision": id(), "operation": id(),
             "askedAt": now.as_millisecond(), "deadline": now.as_millisecond() + 10_000,
         });
@@ -104,6 +140,11 @@ impl Forge {
         let key = EncodingKey::from_secret(&self.secret).expect("a secret");
         jsonwebtoken::encode(&self.header, &self.claims, &key).expect("claims can be signed")
     }
+}
+
+/// The mower service.
+pub(super) fn fleet(system: &System) -> &Mowers {
+    system.mowers.as_ref().expect("a plan with mowers")
 }
 
 /// Id and secret of `id:base64url`.

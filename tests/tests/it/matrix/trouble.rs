@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use interlock_surface::Condition;
+use interlock_surface::{Condition, Row};
 use interlock_tests::chaos::Line;
 use interlock_tests::gateway::GatewayConfig;
 use interlock_tests::idp::Mood;
@@ -33,7 +33,8 @@ pub(crate) enum Trouble {
 /// A system with everything in its place that can be broken.
 pub(crate) struct Stage {
     pub(crate) system: System,
-    pub(crate) service: StandIn,
+    drones: StandIn,
+    mowers: StandIn,
     bundle: PathBuf,
     _folder: TempDir,
 }
@@ -52,14 +53,37 @@ impl Stage {
             config
         };
         let system = System::start_with(plan, change).await;
-        let service = StandIn::before(system.drones.address());
-        system.upstream.aim(service.address());
+        let drones = StandIn::before(system.drones.address());
+        system.upstream.aim(drones.address());
+        let fleet = system.mowers.as_ref().expect("a plan with mowers");
+        let mowers = StandIn::before(fleet.address());
+        system.fleet.aim(mowers.address());
         Stage {
             system,
-            service,
+            drones,
+            mowers,
             bundle,
             _folder: folder,
         }
+    }
+
+    /// What stands before the service of a row.
+    pub(super) fn service(&self, row: &Row) -> &StandIn {
+        match row.service {
+            "mowers" => &self.mowers,
+            _ => &self.drones,
+        }
+    }
+
+    /// What becomes of calls, whichever service they are for.
+    fn calls(&self, word: Word) {
+        self.drones.calls(word);
+        self.mowers.calls(word);
+    }
+
+    fn settling(&self, word: Word) {
+        self.drones.settling(word);
+        self.mowers.settling(word);
     }
 
     /// Waits until readiness says what is wanted.
@@ -125,13 +149,13 @@ impl Trouble {
                 stage.told("the broken bundle is refused", refused).await;
             }
             Trouble::Records => block(&stage.records()),
-            Trouble::Unable => stage.service.calls(Word::Unable),
-            Trouble::Silent => stage.service.calls(Word::Silent),
-            Trouble::Lost => stage.service.calls(Word::Lost),
+            Trouble::Unable => stage.calls(Word::Unable),
+            Trouble::Silent => stage.calls(Word::Silent),
+            Trouble::Lost => stage.calls(Word::Lost),
         }
         // What is in doubt stays so until it is mended.
         if matches!(self, Trouble::Silent | Trouble::Lost) {
-            stage.service.settling(Word::Unable);
+            stage.settling(Word::Unable);
         }
     }
 
@@ -150,8 +174,8 @@ impl Trouble {
             }
             Trouble::Records => unblock(&stage.records()),
             Trouble::Unable | Trouble::Silent | Trouble::Lost => {
-                stage.service.calls(Word::Passes);
-                stage.service.settling(Word::Passes);
+                stage.calls(Word::Passes);
+                stage.settling(Word::Passes);
             }
         }
     }

@@ -55,6 +55,9 @@ impl Refusal {
             }
             // Everybody may ask of their own account, and the service omits.
             Refusal::Hidden if row.resource_from == ResourceFrom::Account => None,
+            // A stop among the commands is one by its kind, whatever else the
+            // body says.
+            Refusal::UnknownField if stop && row.kind.is_some() => None,
             // A stop that takes no body looks at none.
             Refusal::MalformedBody | Refusal::UnknownField
                 if stop && row.body == BodyRule::None =>

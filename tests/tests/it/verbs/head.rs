@@ -32,7 +32,7 @@ fn check(place: &Place, path: &str, token: Option<&str>, varies: &[&str]) {
 
 #[tokio::test]
 async fn head_answers_as_get_without_a_body() {
-    let system = System::start(Plan::ENFORCED).await;
+    let system = System::start(Plan::ENFORCED.with_mowers()).await;
     let [public_place, ops, ..] = places(&system);
     for row in public().filter(|row| row.method == Method::Get) {
         let path = stage::set(&system, row).await.path;
@@ -54,7 +54,7 @@ async fn head_answers_as_get_without_a_body() {
 /// A client that keeps its connection finds the next answer where it looks.
 #[tokio::test]
 async fn nothing_follows_the_head() {
-    let system = System::start(Plan::ENFORCED).await;
+    let system = System::start(Plan::ENFORCED.with_mowers()).await;
     for place in &places(&system)[..2] {
         let mut wire = interlock_tests::wire::Wire::connect(place.address);
         for verb in ["HEAD", "GET", "HEAD"] {

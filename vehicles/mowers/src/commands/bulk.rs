@@ -29,7 +29,7 @@ use crate::service::settle::repeated;
 
 pub mod answer;
 pub mod kept;
-mod places;
+pub(in crate::commands) mod places;
 mod skip;
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub async fn list(fleet: &Arc<Fleet>, call: &Call) -> Result<Answer, Problem> {
     let page = call.page()?;
     let mut filter = filter(call)?;
     if let Some(after) = page.after {
-        filter.after = Some(place(fleet, &account, after).await?);
+        filter.after = Some(place(fleet, call.granted(), &account, after).await?);
     }
     let mowers: Vec<Uuid> = match filter.mower {
         Some(mower) => vec![mower],
@@ -179,10 +179,17 @@ fn filter(call: &Call) -> Result<Filter, Problem> {
     })
 }
 
-/// The place of a page's last item.
-async fn place(fleet: &Fleet, account: &str, id: Uuid) -> Result<Place, Problem> {
+/// The place of a page's last item. One that the caller may not see is none.
+async fn place(
+    fleet: &Fleet,
+    granted: &Granted,
+    account: &str,
+    id: Uuid,
+) -> Result<Place, Problem> {
     let found = store::find(&fleet.records, id).await?;
-    let found = found.filter(|it| it.envelope.account_id == account);
+    let mower = found.as_ref().map_or(id, |it| it.envelope.mower_id);
+    let sight = sight(fleet, granted, account, &[mower]).await?;
+    let found = found.filter(|it| it.envelope.account_id == account && sight.has(mower));
     let fault = || {
         Problem::Invalid(vec![
             "`after` must be the `next` of an earlier page".to_owned(),

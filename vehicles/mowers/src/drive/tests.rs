@@ -94,8 +94,16 @@ async fn only_the_holder_drives_and_only_in_its_session() {
         "out of order"
     );
     assert_eq!(rig.send(&frame(session, 6)).await.status, 202);
+    let mut never = elsewhere.clone();
+    never.body = never
+        .body
+        .replace(&session.to_string(), &Uuid::from_u128(1).to_string());
+    let missing = rig.send(&never).await.text;
+    assert_eq!(rig.send(&elsewhere).await.text, missing);
     rig.pass(10_001);
     assert_eq!(rig.send(&frame(session, 7)).await.problem(), needed);
+    let over = rig.send(&elsewhere).await.text;
+    assert_eq!(over, missing, "elsewhere its end is not told either");
 }
 
 #[tokio::test]

@@ -43,7 +43,8 @@ impl Rig {
         })
     }
 
-    /// A mower a minute into its job.
+    /// A mower a minute into its job; for tests whose clock stands still
+    /// (`start_paused`) until all others wait.
     async fn mowing(options: &Options) -> Self {
         let mut rig = Self::new(options);
         let start = rig.start_command();

@@ -169,6 +169,8 @@ impl World {
         if self.machine.activity() == Activity::Offline {
             return;
         }
+        let (mower_id, command_id) = (self.mower_id, delivery.id);
+        tracing::debug!(%mower_id, %command_id, "a command reaches the simulated mower");
         let stop = delivery.fence.is_none();
         if let Some((_, answered)) = self.memory.iter().find(|(id, _)| *id == delivery.id) {
             self.counters.duplicates += 1;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::{MOWERS, seed};
+use super::{Door, MOWERS, seed};
 use crate::failure::Failure;
 
 type Calls = Arc<Mutex<Vec<(String, Value)>>>;
@@ -63,10 +63,18 @@ fn empty(number: usize, line: &str, body: &Value) -> (u16, Value) {
     (201, made)
 }
 
+/// A gateway that asks for no token.
+fn open(address: SocketAddr) -> Door {
+    Door {
+        address,
+        token: None,
+    }
+}
+
 #[tokio::test]
 async fn registers_a_site_a_group_and_the_mowers_in_them() {
     let (address, calls) = gateway(empty).await;
-    let demo = seed(address).await.unwrap();
+    let demo = seed(&open(address)).await.unwrap();
     let calls = calls.lock().unwrap();
     let lines: Vec<&str> = calls.iter().map(|(line, _)| line.as_str()).collect();
     assert_eq!(
@@ -107,7 +115,7 @@ async fn finds_what_a_kept_state_has() {
         (200, json!({ "items": items, "next": null }))
     })
     .await;
-    let demo = seed(address).await.unwrap();
+    let demo = seed(&open(address)).await.unwrap();
     assert_eq!(calls.lock().unwrap().len(), 3, "nothing is made");
     assert_eq!(demo["mowers"][0]["id"], "of DEMO-0001");
     assert_eq!(demo["mowers"][1]["id"], "of DEMO-0002");
@@ -122,7 +130,7 @@ async fn waits_for_what_the_gateway_has_not_heard_of_yet() {
         _ => empty(number, line, body),
     })
     .await;
-    seed(address).await.unwrap();
+    seed(&open(address)).await.unwrap();
     assert_eq!(calls.lock().unwrap().len(), 11);
 }
 
@@ -130,7 +138,7 @@ async fn waits_for_what_the_gateway_has_not_heard_of_yet() {
 async fn says_what_was_refused() {
     let refuse = |_, _: &str, _: &Value| (422, json!({ "title": "invalid request" }));
     let (address, _) = gateway(refuse).await;
-    let failure = seed(address).await.unwrap_err();
+    let failure = seed(&open(address)).await.unwrap_err();
     assert!(matches!(failure, Failure::Demo { .. }));
     let text = failure.to_string();
     assert!(text.contains("GET /api/v1/fleet/mowers"), "{text}");

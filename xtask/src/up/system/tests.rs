@@ -1,4 +1,4 @@
-use super::listening;
+use super::{listening, twins};
 
 #[test]
 fn finds_the_address_in_a_log() {
@@ -14,4 +14,13 @@ fn finds_the_address_in_a_log() {
     check("listening on 127.0.0.1:80", None);
     check("not listening on 127.0.0.1:80\n", None);
     check("", None);
+}
+
+#[test]
+fn a_process_is_missed_by_its_twin_alone() {
+    assert!(twins("mowers", "mowers-2"));
+    assert!(twins("shard-b", "shard-a"));
+    assert!(!twins("mowers", "mowers"));
+    assert!(!twins("mowers", "gateway-2"));
+    assert!(!twins("redis", "nats"));
 }

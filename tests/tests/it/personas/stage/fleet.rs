@@ -77,7 +77,13 @@ fn needs_area(row: &Row) -> bool {
         || row.kind == Some("start_mow")
 }
 
-fn body(row: &Row, area: &str, session: Option<String>, code: Option<String>) -> Option<Value> {
+/// The body of a call of `row`, complete but for what it cannot know.
+pub(crate) fn body(
+    row: &Row,
+    area: &str,
+    session: Option<String>,
+    code: Option<String>,
+) -> Option<Value> {
     let command = |command: Value| Some(json!({ "command": command }));
     if let Some(kind) = row.kind {
         return match kind {
@@ -110,7 +116,7 @@ fn body(row: &Row, area: &str, session: Option<String>, code: Option<String>) ->
     }
 }
 
-fn registration() -> Value {
+pub(crate) fn registration() -> Value {
     json!({
         "name": "Mower", "vendor": "Simulated", "model": "luba",
         "serial": Uuid::new_v4().to_string(),
@@ -123,13 +129,18 @@ pub(crate) async fn mower(system: &System) -> String {
     let path = format!("{FLEET}/mowers");
     let answer = system.post(Persona::Manager, &path, &registration()).await;
     let mower = text(&answer.expect(201).json()["id"]);
+    held(system, &mower).await;
+    mower
+}
+
+/// Waits until a device gateway talks to a mower.
+pub(crate) async fn held(system: &System, mower: &str) {
     let state = format!("{FLEET}/mowers/{mower}/state");
     poll::until_async("the mower is held", async || {
         let answer = system.get(Persona::Viewer, &state).await;
         (answer.status == 200).then_some(())
     })
     .await;
-    mower
 }
 
 /// A site of its own.

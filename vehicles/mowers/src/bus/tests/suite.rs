@@ -262,11 +262,14 @@ pub(crate) async fn shares_a_durable_between_its_readers(bus: &dyn Bus) {
     }
     let mut seen = Vec::new();
     while seen.len() < 20 {
-        let delivery = tokio::select! {
-            delivery = one.next() => delivery,
-            delivery = two.next() => delivery,
-            () = tokio::time::sleep(SOON) => panic!("only {seen:?} came"),
+        let next = async {
+            tokio::select! {
+                delivery = one.next() => delivery,
+                delivery = two.next() => delivery,
+            }
         };
+        let delivery = tokio::time::timeout(SOON, next).await;
+        let delivery = delivery.unwrap_or_else(|_| panic!("only {seen:?} came"));
         let delivery = delivery.expect("the bus is there");
         assert_eq!(delivery.attempt, 1);
         seen.push(delivery.payload.clone());

@@ -21,7 +21,10 @@ pub(super) struct Place {
 }
 
 /// The account of a container.
-pub(super) async fn account(
+///
+/// # Errors
+/// [`Problem::NotFound`] when there is no container of that type and id.
+pub(in crate::commands) async fn account(
     connection: &mut AnyConnection,
     target: &Target,
 ) -> Result<String, Problem> {

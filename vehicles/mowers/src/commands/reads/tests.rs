@@ -91,6 +91,21 @@ async fn a_list_pages_over_what_is_seen() {
 }
 
 #[tokio::test]
+async fn a_hidden_record_is_no_cursor() {
+    let rig = Rig::new(2).await;
+    let sent = paused(&rig, &[1, 2]).await;
+    rig.allow("observe", mower(1));
+    let after = async |id: Uuid| rig.send(&list(&format!("&after={id}"))).await;
+    let (hidden, missing) = (after(sent[1]).await, after(Uuid::from_u128(1)).await);
+    assert_eq!(missing.status, 422, "{}", missing.text);
+    assert_eq!(
+        (hidden.status, &hidden.text, &hidden.headers),
+        (missing.status, &missing.text, &missing.headers)
+    );
+    assert_eq!(after(sent[0]).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_list_is_filtered() {
     let rig = Rig::new(2).await;
     let sent = paused(&rig, &[1, 2, 1]).await;

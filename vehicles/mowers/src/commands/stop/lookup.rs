@@ -1,4 +1,4 @@
-//! Finding the mower of a stop: in the roster, and only if it is not there in
+//! Finding the mowers of a stop: in the roster, and only if there are none in
 //! the records, which have a moment.
 
 use std::sync::Arc;
@@ -7,6 +7,8 @@ use std::time::Duration;
 use sqlx::Row as _;
 use uuid::Uuid;
 
+use crate::commands::bulk::kept::Target;
+use crate::commands::bulk::places;
 use crate::commands::store::{unsigned, uuid};
 use crate::hierarchy::roster::{ConnectionKind, Member, Reach};
 use crate::operations::Effect;
@@ -31,6 +33,29 @@ pub(super) async fn mower(fleet: &Fleet, mower: Uuid) -> Result<Arc<Member>, Pro
     Err(Problem::NotStopped {
         detail: format!(
             "this replica does not know the mower yet: {detail}; nothing was sent: use the button on the mower"
+        ),
+        effect: Effect::None,
+    })
+}
+
+/// Finds that a container without mowers is one: the gateway judges sites and
+/// groups alike, and a stop at the path of the other would stop nobody and say
+/// nothing of it.
+pub(super) async fn container(fleet: &Fleet, target: &Target) -> Result<(), Problem> {
+    let looking = async {
+        let mut records = fleet.records.pool().acquire().await?;
+        places::account(&mut records, target).await
+    };
+    let detail = match tokio::time::timeout(WITHIN, looking).await {
+        Ok(Ok(_)) => return Ok(()),
+        Ok(Err(Problem::NotFound)) => return Err(Problem::NotFound),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "the records did not answer".to_owned(),
+    };
+    Err(Problem::NotStopped {
+        detail: format!(
+            "no mower is known here, and whether there are any cannot be looked up: {detail}; \
+             nothing was sent: use the buttons on the mowers"
         ),
         effect: Effect::None,
     })

@@ -7,7 +7,7 @@ use interlock_guard::evaluations::{OBSERVE, Question};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::{Told, answered, compose, not_stopped, send};
+use super::{Told, answered, compose, lookup, not_stopped, send};
 use crate::commands::ask::Ask;
 use crate::commands::bulk::answer::{BulkAnswer, Item};
 use crate::commands::bulk::kept::{Head, Target};
@@ -29,7 +29,8 @@ enum Judged {
 /// Stops the mowers of a container.
 ///
 /// # Errors
-/// [`Problem::NotStopped`] when nobody has any of the stops.
+/// [`Problem::NotStopped`] when nobody has any of the stops;
+/// [`Problem::NotFound`] when there is no such container.
 pub async fn many(
     fleet: &Arc<Fleet>,
     ask: &Ask,
@@ -45,6 +46,9 @@ pub async fn many(
                 .to_owned(),
             effect: Effect::None,
         });
+    }
+    if members.is_empty() {
+        lookup::container(fleet, &target).await?;
     }
     if let Some(tenants) = ask.tenants.as_ref().filter(|tenants| !tenants.is_empty()) {
         members.retain(|member| tenants.contains(&member.account_id));
