@@ -44,7 +44,7 @@ fn left(point: CrashPoint) -> Option<Left> {
 }
 
 /// Starts the service again, to end at `point` or nowhere.
-fn restart(spread: &mut Spread, point: Option<&str>) {
+async fn restart(spread: &mut Spread, point: Option<&str>) {
     let fleet = spread.fleet();
     if fleet.process.ended().is_none() {
         fleet.process.terminate();
@@ -52,6 +52,8 @@ fn restart(spread: &mut Spread, point: Option<&str>) {
     let variable = |point: &str| (CRASH_VARIABLE.to_owned(), point.to_owned());
     fleet.config_mut().environment = point.map(variable).into_iter().collect();
     fleet.restart();
+    // A start that comes before is refused, which is another failure.
+    spread.bus_is("Healthy").await;
 }
 
 /// The same start with the same key.
@@ -89,11 +91,11 @@ async fn in_the_middle_of_a_start() {
         // One that nobody publishes is in doubt until its life is over.
         let life = if left == Left::Record { 1 } else { 30 };
         let mower = mower(&spread.system).await;
-        restart(&mut spread, Some(name));
+        restart(&mut spread, Some(name)).await;
         let lost = started(&spread, &mower, name, life).await;
         assert_eq!(lost.json()["effect"], "maybe", "{name}: {}", lost.text());
         aborted(&mut spread.fleet().process);
-        restart(&mut spread, None);
+        restart(&mut spread, None).await;
 
         let answer = settled(&spread, &mower, name, life).await;
         let kept = kept(&spread, &mower).await;
@@ -137,11 +139,11 @@ async fn in_the_middle_of_a_stop() {
     let mut spread = Spread::start_with(Shape::ONE, brisk).await;
     for point in ["stop-raised", "stop-published"] {
         let mower = mower(&spread.system).await;
-        restart(&mut spread, Some(point));
+        restart(&mut spread, Some(point)).await;
         let lost = stop(&spread.system, &mower.id).await;
         assert!(lost.status >= 500, "{point}: {}", lost.text());
         aborted(&mut spread.fleet().process);
-        restart(&mut spread, None);
+        restart(&mut spread, None).await;
         let again = poll::until_async("the stop is repeated", async || {
             let answer = stop(&spread.system, &mower.id).await;
             (answer.status == 202).then_some(answer)

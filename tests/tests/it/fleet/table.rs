@@ -31,7 +31,7 @@ const TABLE: &[(u8, &str, &[&str])] = &[
     (
         4,
         "the gateway's objects are old",
-        &["tests/tests/it/fleet/registry.rs::nothing_was_heard_since_the_start"],
+        &["tests/tests/it/fleet/registry.rs::the_service_is_not_heard_of"],
     ),
     (
         5,
