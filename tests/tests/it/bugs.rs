@@ -42,7 +42,7 @@ fn has_test(text: &str, name: &str) -> bool {
 }
 
 /// What is wrong with one place of a test.
-fn fault(place: &str) -> Option<String> {
+pub(crate) fn fault(place: &str) -> Option<String> {
     let Some((file, name)) = place.split_once("::") else {
         return Some(format!("`{place}` is not FILE::TEST"));
     };

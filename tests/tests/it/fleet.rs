@@ -9,6 +9,8 @@ mod moves;
 mod pair;
 mod races;
 mod refusals;
+mod registry;
 mod shards;
 mod stand;
 mod store;
+mod table;

@@ -20,9 +20,13 @@ const MOWERS: usize = 7;
 #[tokio::test]
 async fn the_caller_is_gone() {
     let system = System::start(EMBEDDED).await;
-    let group = group(&system).await;
+    let mut mowers = Vec::new();
     for _ in 0..MOWERS {
-        join(&system, &group, &mower(&system).await.id).await;
+        mowers.push(mower(&system).await);
+    }
+    let group = group(&system).await;
+    for mower in &mowers {
+        join(&system, &group, &mower.id).await;
     }
     let path = format!("{FLEET}/groups/{group}/commands");
     let body = height(45);

@@ -1,7 +1,7 @@
 //! Two replicas on one PostgreSQL and one bus, two gateways, and two shards:
 //! one of each may go while commands flow.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use interlock_tests::chaos::Line;
 use interlock_tests::http::{Answer, Call};
@@ -11,7 +11,9 @@ use interlock_tests::system::Plan;
 use serde_json::Value;
 
 use super::shards::{holder, takes_over};
-use super::stand::{Mower, Shape, Spread, command, ends, height, latched, mower, records, stop};
+use super::stand::{
+    Mower, Shape, Spread, command, ends, height, latched, mower, records, refused, stop,
+};
 use crate::crashes::case::brisk;
 use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
@@ -34,8 +36,10 @@ fn call(spread: &Spread, mowers: &[Mower], number: usize) -> Call {
     let call = gateways[number % gateways.len()].http().post(&path);
     let call = call.token(Persona::Operator.token(&spread.system.idp));
     let height = u16::try_from(number % 40).expect("a small number") + 26;
-    call.key(&format!("number-{number}"))
-        .json(&self::height(height))
+    let mut body = self::height(height);
+    // What the dead one did not send is in doubt until its life is over.
+    body["ttl_seconds"] = 10.into();
+    call.key(&format!("number-{number}")).json(&body)
 }
 
 /// None lost, none doubled: whatever was accepted reached its mower once, and
@@ -79,7 +83,11 @@ async fn one_replica_is_killed() {
             (!open.contains(&answer.problem().as_str())).then_some(answer)
         })
         .await;
-        let told = answer.expect(202).json();
+        if answer.status != 202 {
+            refused(&answer, 504, "may-have-acted", "maybe");
+            continue;
+        }
+        let told = answer.json();
         if let Some(before) = first.get(&number).filter(|it| it.status == 202) {
             assert_eq!(before.json()["command_id"], told["command_id"], "{number}");
         }
@@ -94,14 +102,14 @@ async fn one_replica_is_killed() {
         kept.extend(records(&spread.system, &mower.id).await);
     }
     let executed = |it: &&Value| it["status"] == "executed";
-    assert_eq!(kept.iter().filter(executed).count(), COMMANDS);
+    assert_eq!(kept.iter().filter(executed).count(), ids.len());
     // What the dead one had written down and not sent is never sent.
     for left in kept.iter().filter(|it| !executed(it)) {
         assert_eq!(spread.arrivals(&text(&left["command_id"])), 0, "{left}");
     }
-    ids.sort();
-    ids.dedup();
-    assert_eq!(ids.len(), COMMANDS);
+    let distinct: HashSet<&String> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len());
+    assert!(ids.len() > COMMANDS / 2, "{} of {COMMANDS}", ids.len());
 }
 
 /// The other shard takes the mowers over, and the same id moves nothing twice.

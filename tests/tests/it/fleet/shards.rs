@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::stand::{
     EMBEDDED, Shape, Spread, after, command, ends, height, latched, mower, mower_with, record,
-    shows, start, state, stop,
+    refused, shows, start, state, stop,
 };
 use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
@@ -136,6 +136,30 @@ async fn one_shard_is_away_and_comes_back() {
             || it["status"] == "expired"
     };
     record(&spread.system, "the start is over", &lost, over).await;
+}
+
+/// F17. Without a shard nothing is done, and a start is not kept for the shard
+/// that comes; a stop is, for as long as it lives.
+#[tokio::test]
+async fn nobody_holds_it() {
+    let mut spread = Spread::start(Shape::ONE).await;
+    let (moved, stopped) = (mower(&spread.system).await, mower(&spread.system).await);
+    spread.shards[0].process.kill();
+    let path = format!("{FLEET}/mowers/{}/map", moved.id);
+    let read = spread.system.get(Persona::Viewer, &path).await;
+    refused(&read, 503, "not-held", "none");
+    let lost = command(&spread.system, &moved.id, &start(&moved, 1)).await;
+    let lost = lost.expect(202).json();
+    after(&lost["expires_at"]).await;
+    let asked = stop(&spread.system, &stopped.id).await.expect(202).json();
+    spread.shards[0].restart();
+
+    ends(&spread.system, &text(&asked["command_id"]), "executed").await;
+    latched(&spread.system, &stopped.id).await;
+    let lost = text(&lost["command_id"]);
+    let over = |it: &Value| it["overdue"] == true || it["status"] == "expired";
+    record(&spread.system, "the start is over", &lost, over).await;
+    assert_eq!(spread.arrivals(&lost), 0);
 }
 
 /// Which shard holds a mower, by what it has said.

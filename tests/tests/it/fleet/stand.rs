@@ -122,7 +122,12 @@ pub(super) async fn record(
 /// Waits until a command has that status.
 pub(super) async fn ends(system: &System, command: &str, status: &str) -> Value {
     let what = format!("the command is {status}");
-    record(system, &what, command, |it| it["status"] == status).await
+    let open = ["pending", "accepted"];
+    let over =
+        |it: &Value| it["status"] == status || !open.iter().any(|open| it["status"] == *open);
+    let ended = record(system, &what, command, over).await;
+    assert_eq!(ended["status"], status, "{ended}");
+    ended
 }
 
 /// The records of a mower's commands, newest first.

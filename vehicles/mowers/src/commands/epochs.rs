@@ -22,7 +22,7 @@ mod kept;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kept::read as recorded;
+pub(super) use kept::{floor, read as recorded};
 
 /// How long the records have for a new attempt after one that failed.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -38,7 +38,8 @@ pub struct StopEpochs {
 #[derive(Debug, Default)]
 struct Memory {
     /// No epoch is lower: an earlier life that broke off may have stopped
-    /// mowers without having recorded it.
+    /// mowers without having recorded it. It is on record, since the device
+    /// gateways hear of it: whoever comes later must not fall below it.
     floor: u64,
     epochs: HashMap<Uuid, u64>,
     unrecorded: HashSet<Uuid>,
@@ -58,15 +59,9 @@ impl StopEpochs {
         now: Timestamp,
     ) -> Result<Self, RecordsError> {
         let kept = kept::begin(records, replica, now).await?;
-        let highest = kept.epochs.values().copied().max().unwrap_or_default();
-        let floor = match kept.broken_off {
-            // A clock set back must not bring the floor below what was recorded.
-            true => of(now).max(highest.saturating_add(1_000)),
-            false => 0,
-        };
         Ok(Self {
             memory: Mutex::new(Memory {
-                floor,
+                floor: kept.floor,
                 epochs: kept.epochs,
                 unrecorded: HashSet::new(),
             }),

@@ -6,6 +6,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
 use uuid::Uuid;
 
 use super::kept::Target;
+use crate::commands::epochs;
 use crate::commands::store::{placeholders, unsigned, uuid};
 use crate::records::RecordsError;
 use crate::service::problem::Problem;
@@ -46,6 +47,7 @@ pub(super) async fn of(
     mowers: &[Uuid],
 ) -> Result<HashMap<Uuid, Place>, RecordsError> {
     let mut places = HashMap::with_capacity(mowers.len());
+    let floor = epochs::floor(connection).await?;
     for chunk in mowers.chunks(CHUNK) {
         let ids = placeholders(1, chunk.len());
         let sql = format!(
@@ -59,7 +61,7 @@ pub(super) async fn of(
         for row in query.fetch_all(&mut *connection).await? {
             let place = Place {
                 revision: unsigned(row.try_get("hierarchy_rev")?)?,
-                stop_epoch: unsigned(row.try_get("epoch")?)?,
+                stop_epoch: unsigned(row.try_get("epoch")?)?.max(floor),
             };
             places.insert(uuid(&row, "id")?, place);
         }

@@ -9,14 +9,18 @@ use uuid::Uuid;
 use crate::commands::store::{placeholders, signed, unsigned, uuid};
 use crate::records::{Records, RecordsError};
 
+/// The row of the floor, which holds for every mower.
+const FLOOR: Uuid = Uuid::nil();
+
 /// Rows of one statement.
 const CHUNK: usize = 1_000;
 
 /// What earlier lives left.
 pub(super) struct Kept {
     pub(super) epochs: HashMap<Uuid, u64>,
-    /// The last life of this replica did not end in order.
-    pub(super) broken_off: bool,
+    /// Of all mowers; above everything before it where the last life of this
+    /// replica did not end in order.
+    pub(super) floor: u64,
 }
 
 /// Reads what is left, and notes that a life begins.
@@ -38,14 +42,19 @@ pub(super) async fn begin(
     let rows = sqlx::query("SELECT mower_id, epoch FROM stop_epochs")
         .fetch_all(&mut *transaction)
         .await?;
-    transaction.commit().await?;
     let epochs = rows
         .iter()
         .map(|row| Ok((uuid(row, "mower_id")?, unsigned(row.try_get("epoch")?)?)));
-    Ok(Kept {
-        epochs: epochs.collect::<Result<_, RecordsError>>()?,
-        broken_off: ended.rows_affected() > 0,
-    })
+    let mut epochs = epochs.collect::<Result<HashMap<_, _>, RecordsError>>()?;
+    let highest = epochs.values().copied().max().unwrap_or_default();
+    let mut floor = epochs.remove(&FLOOR).unwrap_or_default();
+    if ended.rows_affected() > 0 {
+        // A clock set back must not bring the floor below what was recorded.
+        floor = super::of(now).max(highest.saturating_add(1_000));
+        write(&mut transaction, &[(FLOOR, floor)]).await?;
+    }
+    transaction.commit().await?;
+    Ok(Kept { epochs, floor })
 }
 
 /// Notes that the life of a replica ends in order.
@@ -63,6 +72,12 @@ pub(super) async fn raise(records: &Records, epochs: &[(Uuid, u64)]) -> Result<(
         return Ok(());
     }
     let mut transaction = records.begin().await?;
+    write(&mut transaction, epochs).await?;
+    transaction.commit().await?;
+    Ok(())
+}
+
+async fn write(connection: &mut AnyConnection, epochs: &[(Uuid, u64)]) -> Result<(), RecordsError> {
     for chunk in epochs.chunks(CHUNK) {
         let rows = placeholders(chunk.len(), 2);
         let sql = format!(
@@ -74,22 +89,29 @@ pub(super) async fn raise(records: &Records, epochs: &[(Uuid, u64)]) -> Result<(
         for (mower, epoch) in chunk {
             query = query.bind(mower.to_string()).bind(signed(*epoch));
         }
-        query.execute(&mut *transaction).await?;
+        query.execute(&mut *connection).await?;
     }
-    transaction.commit().await?;
     Ok(())
 }
 
 /// The epoch of a mower on record, inside of a transaction: another replica may
-/// have raised it.
+/// have raised it, or the floor of all.
 pub(in crate::commands) async fn read(
     connection: &mut AnyConnection,
     mower: Uuid,
 ) -> Result<u64, RecordsError> {
     let epoch: Option<i64> =
-        sqlx::query_scalar("SELECT epoch FROM stop_epochs WHERE mower_id = $1")
+        sqlx::query_scalar("SELECT MAX(epoch) FROM stop_epochs WHERE mower_id IN ($1, $2)")
             .bind(mower.to_string())
-            .fetch_optional(&mut *connection)
+            .bind(FLOOR.to_string())
+            .fetch_one(&mut *connection)
             .await?;
     epoch.map_or(Ok(0), unsigned)
+}
+
+/// What no epoch on record is below, inside of a transaction.
+pub(in crate::commands) async fn floor(
+    connection: &mut AnyConnection,
+) -> Result<u64, RecordsError> {
+    read(connection, FLOOR).await
 }

@@ -66,6 +66,26 @@ async fn a_life_that_broke_off_may_have_stopped_everything() {
     assert!(again.stopped_since(Uuid::from_u128(2), before));
 }
 
+/// The device gateways were told of it: a later life that comes below it could
+/// move nothing.
+#[tokio::test]
+async fn the_floor_outlives_lives_that_end_in_order() {
+    let (_folder, records) = fresh().await;
+    drop(open(&records, 0).await);
+    let broken_off = open(&records, 60).await;
+    let floor = broken_off.current(MOWER);
+    assert_eq!(floor, of(noon() + SignedDuration::from_secs(60)));
+    broken_off.close(&records).await.expect("an end in order");
+    let again = open(&records, 120).await;
+    assert_eq!(again.current(MOWER), floor);
+    // Another replica reads it with the row of the mower.
+    let mut connection = records.begin().await.expect("a transaction");
+    let recorded = super::recorded(&mut connection, MOWER).await;
+    assert_eq!(recorded.expect("a read"), floor);
+    let all = super::floor(&mut connection).await;
+    assert_eq!(all.expect("a read"), floor);
+}
+
 #[tokio::test]
 async fn after_a_clock_set_back_the_floor_is_above_the_record() {
     let (_folder, records) = fresh().await;
