@@ -28,7 +28,7 @@ pub(super) async fn run(system: &System, run: &mut Run) {
     let mower = mower(system).await;
     let commands = format!("{FLEET}/mowers/{mower}/commands");
     let named = json!({ "command": { "kind": "pause_mow" }, "approvalCode": code }).to_string();
-    let parameter = json!({ "command": { "kind": "pause_mow", code.as_str(): code } }).to_string();
+    let parameter = json!({ "command": { "kind": "pause_mow", "code": code } }).to_string();
     for body in [&named, &parameter] {
         let status = run.ask(system, Persona::Operator, post(&commands, Some(body), None));
         assert!((400..500).contains(&status.await));
