@@ -148,8 +148,7 @@ async fn spent(what: &str, call: &Repeated<'_>) {
 /// told from then on. What was never carried out may be asked for again, an
 /// approved plan under its code too: in the end it is carried out once.
 async fn settled(what: &str, trouble: Trouble, starts: u64, call: &Repeated<'_>) {
-    // Nobody drives by a session whose opening nobody heard of.
-    let done = trouble == Trouble::Lost && call.ask.row.name != "mowers.drive.open";
+    let done = trouble == Trouble::Lost;
     if call.ask.row.class == Class::GatedWrite {
         let plan = call.ask.path.trim_end_matches("/dispatch");
         let system = &call.stage.system;
