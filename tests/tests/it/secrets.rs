@@ -1,6 +1,7 @@
 //! After a whole run with everything logged, no secret lies anywhere but where
 //! it belongs: not in a log, a store, a metric, a record or an error.
 
+mod fleet;
 mod forms;
 mod places;
 
@@ -184,8 +185,9 @@ async fn settled(system: &mut System, run: &mut Run) {
 }
 
 async fn check(plan: Plan) {
-    let mut system = System::start(plan).await;
+    let mut system = System::start(plan.with_mowers()).await;
     let mut run = run(&mut system).await;
+    fleet::run(&system, &mut run).await;
     for path in ["/metrics", "/readyz", "/livez", "/policy", "/audit/head"] {
         let answer = system.gateway().ops().get(path).send().await;
         let text = format!("{:?}\n{}", answer.headers, answer.text());
@@ -194,10 +196,13 @@ async fn check(plan: Plan) {
     // Everything was on: without it, nothing below would say anything.
     let said = system.gateway().process.stderr() + &system.drones.process.stderr();
     assert!(said.contains("\"level\":\"DEBUG\"") || said.contains("\"level\":\"TRACE\""));
-    assert!(
-        system.drones.process.stderr().contains("TRACE"),
-        "the service logs at TRACE"
-    );
+    let mowers = system.mowers.as_ref().expect("mowers");
+    for process in [&system.drones.process, &mowers.process] {
+        assert!(
+            process.stderr().contains("TRACE"),
+            "the service logs at TRACE"
+        );
+    }
 
     let places = Places::of(&system, &run.answers).await;
     let kinds = [
@@ -205,6 +210,9 @@ async fn check(plan: Plan) {
         "drones.err",
         "gateway-1/audit",
         "drones.db",
+        "mowers.err",
+        "mowers.db",
+        "device-gateway",
     ];
     for kind in kinds {
         assert!(

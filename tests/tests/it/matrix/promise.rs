@@ -105,10 +105,11 @@ pub(super) async fn hold(stage: &Stage, trouble: Trouble, row: &'static Row, cel
     }
 
     trouble.end(stage).await;
-    let recorded = row.class == Class::Record && trouble == Trouble::Lost;
+    // A frame that was sent is not sent again: its number is used.
+    let done = trouble == Trouble::Lost && row.kind == Some("manual_drive");
     if cell.expectation.settled && keyed {
         settled(&what, trouble, starts, &call).await;
-    } else if cell.expectation.answer == Promised::Refuse && !recorded {
+    } else if cell.expectation.answer == Promised::Refuse && !done {
         // Nothing is left behind: the same call, key and code included, runs.
         let again = call.send().await;
         assert_eq!(
@@ -147,8 +148,7 @@ async fn spent(what: &str, call: &Repeated<'_>) {
 /// told from then on. What was never carried out may be asked for again, an
 /// approved plan under its code too: in the end it is carried out once.
 async fn settled(what: &str, trouble: Trouble, starts: u64, call: &Repeated<'_>) {
-    // Nobody drives by a session whose opening nobody heard of.
-    let done = trouble == Trouble::Lost && call.ask.row.name != "mowers.drive.open";
+    let done = trouble == Trouble::Lost;
     if call.ask.row.class == Class::GatedWrite {
         let plan = call.ask.path.trim_end_matches("/dispatch");
         let system = &call.stage.system;
@@ -171,10 +171,11 @@ async fn settled(what: &str, trouble: Trouble, starts: u64, call: &Repeated<'_>)
     assert_eq!(ended.status, call.ask.row.success, "{what}: {text}");
     let row = call.ask.row;
     let starts = started(call.stage, row).await - starts;
-    let once = match row.relation {
-        // A session is no command, and what has nothing to do is passed over.
-        Relation::Drive => starts == 0,
-        Relation::Bulk => starts <= 1,
+    let once = match (row.class, row.relation) {
+        // What is stored and a session are no commands, and a mower that has
+        // nothing to do is passed over.
+        (Class::Record, _) | (_, Relation::Drive) => starts == 0,
+        (_, Relation::Bulk) => starts <= 1,
         _ => starts == 1,
     };
     assert!(once, "{what}: {starts} starts");

@@ -10,7 +10,12 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use super::forms::Secret;
 
 /// Files that hold keys because that is what they are for.
-const KEYED: [&str; 2] = ["gateway-1/drones.keys", "drones.toml"];
+const KEYED: [&str; 4] = [
+    "gateway-1/drones.keys",
+    "gateway-1/mowers.keys",
+    "drones.toml",
+    "mowers.toml",
+];
 
 /// Everything that a run has written and said, as text.
 pub(super) struct Places(Vec<(String, String)>);

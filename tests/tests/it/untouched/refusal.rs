@@ -64,6 +64,8 @@ impl Refusal {
             {
                 None
             }
+            // One that is a kind is done without what is not known of it.
+            Refusal::UnknownField if stop && row.kind.is_some() => None,
             Refusal::NoToken | Refusal::Forged | Refusal::Expired => Some(401),
             Refusal::Forbidden | Refusal::CrossOrigin | Refusal::CrossSite => Some(403),
             Refusal::Hidden => Some(404),
