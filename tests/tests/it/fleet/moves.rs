@@ -120,6 +120,13 @@ async fn within_reach() {
     let rig = Rig::start().await;
     let other = group(&rig.system).await;
     let membership = format!("{FLEET}/groups/{other}/mowers/{}", rig.mower.id);
+    let second = rig.system.gateways[1].http();
+    poll::until_async("the second gateway knows the group", async || {
+        let call = second.get(&format!("{FLEET}/groups/{other}"));
+        let call = call.token(Persona::Manager.token(&rig.system.idp));
+        (call.send().await.status == 200).then_some(())
+    })
+    .await;
     rig.asked();
     let call = rig.call("commands").json(&height(45));
     let answer = rig.meanwhile(call, rig.manage("PUT", &membership)).await;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::accounts;
 use super::bodies::NewAccount;
 use super::events::MowerEvent;
+use super::reconcile;
 use crate::bus::subject::{ACCOUNT_CREATED, MOWER_REGISTERED, MOWER_REMOVED, MOWER_UPDATED};
 use crate::bus::{BusError, Consumer, Delivery, Stream};
 use crate::service::Fleet;
@@ -124,6 +125,10 @@ async fn consume_events(fleet: &Fleet) -> BusError {
         Ok(consumer) => consumer,
         Err(error) => return error,
     };
+    // It hears only of what comes from here on: what came while it did not listen is read.
+    if let Err(error) = reconcile::load_roster(fleet).await {
+        tracing::warn!("the roster is read again later: {error}");
+    }
     loop {
         let delivery = match consumer.next().await {
             Ok(delivery) => delivery,
