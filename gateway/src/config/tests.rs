@@ -97,8 +97,8 @@ fn the_documented_example_is_the_defaults() {
         .skip(1)
         .map(|block| block.split("```").next().unwrap())
         .collect();
-    let [example, redis] = blocks[..] else {
-        panic!("two blocks, not {}", blocks.len());
+    let [example, redis, services] = blocks[..] else {
+        panic!("three blocks, not {}", blocks.len());
     };
     let config = parse(example).unwrap();
     assert_eq!(config.limits, LimitsConfig::default());
@@ -144,6 +144,16 @@ fn the_documented_example_is_the_defaults() {
         (prefix.as_str(), timeout, pool),
         ("interlock", Duration::from_millis(500), 256)
     );
+
+    // The third block replaces the first one's services; of it nothing is wrong
+    // but that this machine does not have its keys.
+    let (before, rest) = example.split_once("[[service]]").unwrap();
+    let (_, after) = rest.split_once("[audit]").unwrap();
+    let both = [before, "[audit]", after, services].concat();
+    let faults = parse(&both).unwrap_err();
+    let keys: Vec<&str> = faults.list().iter().map(|it| it.key.as_str()).collect();
+    assert_eq!(keys.len(), 2, "{faults}");
+    assert!(keys.iter().all(|key| key.ends_with("key_file")), "{faults}");
 }
 
 #[test]
