@@ -10,7 +10,6 @@
 
 mod bugs;
 mod crashes;
-mod fleet;
 mod fleet_api;
 mod goldens;
 mod grants;
