@@ -10,6 +10,7 @@
 
 mod bugs;
 mod crashes;
+mod fleet;
 mod fleet_api;
 mod goldens;
 mod grants;

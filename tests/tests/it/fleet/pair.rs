@@ -1,0 +1,129 @@
+//! Two replicas on one PostgreSQL and one bus, two gateways, and two shards:
+//! one of each may go while commands flow.
+
+use std::collections::{HashMap, HashSet};
+
+use interlock_tests::chaos::Line;
+use interlock_tests::http::{Answer, Call};
+use interlock_tests::personas::Persona;
+use interlock_tests::poll;
+use interlock_tests::system::Plan;
+use serde_json::Value;
+
+use super::shards::{holder, takes_over};
+use super::stand::{
+    Mower, Shape, Spread, command, ends, height, latched, mower, records, refused, stop,
+};
+use crate::crashes::case::brisk;
+use crate::personas::stage::fleet::FLEET;
+use crate::personas::stage::text;
+
+const PAIR: Shape = Shape {
+    plan: Plan::PAIR.with_mowers(),
+    shards: 2,
+    replicas: 2,
+    postgres: true,
+    extra: "",
+};
+
+/// Commands that flow while a replica dies.
+const COMMANDS: usize = 24;
+
+fn call(spread: &Spread, mowers: &[Mower], number: usize) -> Call {
+    let gateways = &spread.system.gateways;
+    let mower = &mowers[number % mowers.len()].id;
+    let path = format!("{FLEET}/mowers/{mower}/commands");
+    let call = gateways[number % gateways.len()].http().post(&path);
+    let call = call.token(Persona::Operator.token(&spread.system.idp));
+    let height = u16::try_from(number % 40).expect("a small number") + 26;
+    let mut body = self::height(height);
+    // What the dead one did not send is in doubt until its life is over.
+    body["ttl_seconds"] = 10.into();
+    call.key(&format!("number-{number}")).json(&body)
+}
+
+/// None lost, none doubled: whatever was accepted reached its mower once, and
+/// each key names one command.
+#[tokio::test]
+async fn one_replica_is_killed() {
+    let mut spread = Spread::start_with(PAIR, brisk).await;
+    let mut mowers = Vec::new();
+    for _ in 0..4 {
+        mowers.push(mower(&spread.system).await);
+    }
+    let flowing: Vec<_> = (0..COMMANDS)
+        .map(|number| tokio::spawn(call(&spread, &mowers, number).try_send()))
+        .collect();
+    poll::until_async("commands flow", async || {
+        (spread.nats.taken("COMMAND").await > 2).then_some(())
+    })
+    .await;
+    // As a load balancer does with one that is gone.
+    let second = spread.others[0].address();
+    spread.fleet().process.kill();
+    spread.system.fleet.aim(second);
+    spread.system.fleet.set(Line::Cut);
+    let mut first: HashMap<usize, Answer> = HashMap::new();
+    for (number, answer) in flowing.into_iter().enumerate() {
+        if let Ok(answer) = answer.await.expect("the call is made") {
+            first.insert(number, answer);
+        }
+    }
+    spread.system.fleet.set(Line::Up);
+
+    let mut ids = Vec::new();
+    for number in 0..COMMANDS {
+        let answer = poll::until_async("the key tells what became of it", async || {
+            let answer = call(&spread, &mowers, number).send().await;
+            let open = [
+                "request-in-progress",
+                "outcome-unknown",
+                "service-unavailable",
+            ];
+            (!open.contains(&answer.problem().as_str())).then_some(answer)
+        })
+        .await;
+        if answer.status != 202 {
+            refused(&answer, 504, "may-have-acted", "maybe");
+            continue;
+        }
+        let told = answer.json();
+        if let Some(before) = first.get(&number).filter(|it| it.status == 202) {
+            assert_eq!(before.json()["command_id"], told["command_id"], "{number}");
+        }
+        ids.push(text(&told["command_id"]));
+    }
+    for id in &ids {
+        ends(&spread.system, id, "executed").await;
+        assert_eq!(spread.arrivals(id), 1, "{id}");
+    }
+    let mut kept = Vec::new();
+    for mower in &mowers {
+        kept.extend(records(&spread.system, &mower.id).await);
+    }
+    let executed = |it: &&Value| it["status"] == "executed";
+    assert_eq!(kept.iter().filter(executed).count(), ids.len());
+    // What the dead one had written down and not sent is never sent.
+    for left in kept.iter().filter(|it| !executed(it)) {
+        assert_eq!(spread.arrivals(&text(&left["command_id"])), 0, "{left}");
+    }
+    let distinct: HashSet<&String> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len());
+    assert!(ids.len() > COMMANDS / 2, "{} of {COMMANDS}", ids.len());
+}
+
+/// The other shard takes the mowers over, and the same id moves nothing twice.
+#[tokio::test]
+async fn one_shard_is_killed() {
+    let mut spread = Spread::start(PAIR).await;
+    let mower = mower(&spread.system).await;
+    let dead = holder(&spread, &mower.id);
+    spread.shards[dead].process.kill();
+    takes_over(&spread, 1 - dead, &mower.id);
+    let told = command(&spread.system, &mower.id, &height(45)).await;
+    let id = text(&told.expect(202).json()["command_id"]);
+    ends(&spread.system, &id, "executed").await;
+    assert_eq!(spread.arrivals(&id), 1);
+    stop(&spread.system, &mower.id).await.expect(202);
+    latched(&spread.system, &mower.id).await;
+}
