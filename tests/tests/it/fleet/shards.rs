@@ -15,6 +15,37 @@ use super::stand::{
 use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
 
+/// Stops live for a second, so that one can end before it is carried out.
+const BRIEF: Shape = Shape {
+    extra: "[settings]\nemergency_stop_ttl_seconds = 1\n",
+    ..Shape::ONE
+};
+
+/// F12. What waited beyond its life is never done; a stop that nobody carried
+/// out raises an alarm.
+#[tokio::test]
+async fn expired_in_the_queue() {
+    let mut spread = Spread::start(BRIEF).await;
+    let (moved, stopped) = (mower(&spread.system).await, mower(&spread.system).await);
+    spread.shards[0].process.signal(Signal::Stop);
+    let started = command(&spread.system, &moved.id, &start(&moved, 1)).await;
+    let started = started.expect(202).json();
+    let asked = stop(&spread.system, &stopped.id).await.expect(202).json();
+    after(&started["expires_at"]).await;
+    after(&asked["expires_at"]).await;
+
+    spread.shards[0].process.signal(Signal::Continue);
+    for told in [&started, &asked] {
+        let id = text(&told["command_id"]);
+        ends(&spread.system, &id, "expired").await;
+        assert_eq!(spread.arrivals(&id), 0, "{told}");
+    }
+    let said = spread.shards[0].process.stderr();
+    let id = text(&asked["command_id"]);
+    let alarm = |line: &&str| line.contains("alarm") && line.contains(&id);
+    assert!(said.lines().any(|line| alarm(&line)), "nobody is alarmed");
+}
+
 /// F11. The bus gives a command twice: the second time is answered, not done.
 #[tokio::test]
 async fn delivered_twice() {
@@ -69,6 +100,42 @@ async fn a_mower_is_offline() {
     assert_eq!(arrivals(process, &started), 0);
     let state = state(&system, &mower.id).await;
     assert_eq!(state["job"], Value::Null, "{state}");
+}
+
+/// F16 and F17. A shard that was away for longer than its lease finds its
+/// mowers with another one: it moves none of them, and both may stop them.
+#[tokio::test]
+async fn one_shard_is_away_and_comes_back() {
+    let shape = Shape {
+        shards: 2,
+        ..Shape::ONE
+    };
+    let mut spread = Spread::start(shape).await;
+    let mower = mower(&spread.system).await;
+    let holder = holder(&spread, &mower.id);
+    spread.shards[holder].process.signal(Signal::Stop);
+    // Nobody who could act hears it: it ends in the stream.
+    let lost = command(&spread.system, &mower.id, &start(&mower, 1)).await;
+    let lost = lost.expect(202).json();
+    after(&lost["expires_at"]).await;
+    takes_over(&spread, 1 - holder, &mower.id);
+    spread.shards[holder].process.signal(Signal::Continue);
+
+    let works = command(&spread.system, &mower.id, &height(45)).await;
+    let works = text(&works.expect(202).json()["command_id"]);
+    ends(&spread.system, &works, "executed").await;
+    let stopped = stop(&spread.system, &mower.id).await.expect(202).json();
+    ends(&spread.system, &text(&stopped["command_id"]), "executed").await;
+    latched(&spread.system, &mower.id).await;
+    let lost = text(&lost["command_id"]);
+    assert_eq!(spread.arrivals(&lost), 0);
+    assert_eq!(spread.arrivals(&works), 1);
+    let over = |it: &Value| {
+        it["status"] != "executed" && it["overdue"] == true
+            || it["status"] == "failed"
+            || it["status"] == "expired"
+    };
+    record(&spread.system, "the start is over", &lost, over).await;
 }
 
 /// F17. Without a shard nothing is done, and a start is not kept for the shard

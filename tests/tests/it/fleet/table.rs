@@ -83,7 +83,7 @@ const TABLE: &[(u8, &str, &[&str])] = &[
     (
         12,
         "a command expires in the queue",
-        &["vehicles/mowers/src/device/worker/tests.rs::expiry_is_checked_again_after_the_wait_in_the_queue"],
+        &["tests/tests/it/fleet/shards.rs::expired_in_the_queue"],
     ),
     (
         13,
@@ -108,6 +108,7 @@ const TABLE: &[(u8, &str, &[&str])] = &[
         16,
         "two shards think that they hold a mower",
         &[
+            "tests/tests/it/fleet/shards.rs::one_shard_is_away_and_comes_back",
             "vehicles/mowers/src/device/leases/tests.rs::never_two_holders",
         ],
     ),
