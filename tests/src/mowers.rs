@@ -11,6 +11,10 @@ use crate::personas::ACCOUNT;
 use crate::ports;
 use crate::process::{Process, Signal, binary};
 
+/// A shard that dies in a test is replaced soon, and one that begins need not
+/// wait long for what earlier ones may hold.
+pub const LEASE: u8 = 3;
+
 /// What the mower service is told.
 #[derive(Clone, Debug)]
 pub struct MowersConfig {
@@ -30,7 +34,9 @@ pub struct MowersConfig {
     pub spool: PathBuf,
     /// What its device gateway must not forget.
     pub state: PathBuf,
-    /// Lines added at the end of the file: whole tables.
+    /// For how many seconds a shard keeps a mower without a word from the service.
+    pub lease: u8,
+    /// Lines added to the `[settings]` table.
     pub extra: String,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
@@ -48,6 +54,7 @@ impl MowersConfig {
             bus: "kind = \"local\"".to_owned(),
             spool: folder.join("stops.spool"),
             state: folder.join("device-gateway"),
+            lease: LEASE,
             extra: String::new(),
             environment: Vec::new(),
         }
@@ -91,6 +98,8 @@ previews_a_minute = 1000
 [bus]
 {}
 
+[settings]
+shard_lease_seconds = {}
 {}
 "#,
             self.listen,
@@ -100,6 +109,7 @@ previews_a_minute = 1000
             self.state,
             self.records,
             self.bus,
+            self.lease,
             self.extra,
         )
     }

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 /// Far longer than anything here takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// How often a state is looked at.
 const LOOK: Duration = Duration::from_millis(10);

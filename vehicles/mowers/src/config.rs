@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use interlock_guard::KeySet;
+use jiff::SignedDuration;
 use thiserror::Error;
 use toml::Table;
 
@@ -315,9 +316,10 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
 
 fn settings(fields: &mut Fields) -> Settings {
     const DAY: u64 = 86_400;
-    let (mut stop, mut most, mut days, mut safety) = (10, 300, 90, 3 * 365);
+    let (mut stop, mut lease, mut most, mut days, mut safety) = (10, 10, 300, 90, 3 * 365);
     fields.table("settings", |fields| {
         stop = fields.whole("emergency_stop_ttl_seconds", stop, 1..=60);
+        lease = fields.whole("shard_lease_seconds", lease, 2..=60);
         // The stream of commands keeps them for five minutes; a longer life would outlast it.
         most = fields.whole("command_ttl_max_seconds", most, 1..=300);
         days = fields.whole("command_retention_days", days, 1..=3_650);
@@ -329,6 +331,7 @@ fn settings(fields: &mut Fields) -> Settings {
         limits: Limits::default(),
         timeouts: Timeouts::default(),
         emergency_stop_ttl: Duration::from_secs(stop),
+        shard_lease: SignedDuration::from_secs(i64::try_from(lease).unwrap_or(10)),
         command_ttl_max: Duration::from_secs(most),
         command_retention: Duration::from_secs(days.saturating_mul(DAY)),
         safety_retention: Duration::from_secs(safety.saturating_mul(DAY)),

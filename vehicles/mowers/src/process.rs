@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use interlock_guard::{Clock, Guard, Keys};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -33,9 +33,6 @@ use crate::service::router::{RouterError, router};
 use crate::service::{Fleet, SERVICE, server};
 use crate::sim::{RuntimeClock, Simulated};
 use crate::{heartbeat, leader};
-
-/// A shard keeps a mower for so long without a word from the service.
-const SHARD_LEASE: SignedDuration = SignedDuration::from_secs(10);
 
 /// The pause before the bus is asked again after a failure.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -170,7 +167,7 @@ async fn lead(fleet: Arc<Fleet>, replica: String, shared: bool) {
             Ok(true) => {
                 // On a bus that others share, whoever led before may have given leases that run.
                 let free_from = match shared {
-                    true => fleet.now() + SHARD_LEASE,
+                    true => fleet.now() + fleet.settings.shard_lease,
                     false => fleet.now(),
                 };
                 tokio::select! {
@@ -199,7 +196,7 @@ async fn lost(fleet: &Fleet, replica: &str) {
 }
 
 async fn tell_shards(fleet: &Arc<Fleet>, free_from: Timestamp) {
-    let leases = Leases::new(SHARD_LEASE, free_from);
+    let leases = Leases::new(fleet.settings.shard_lease, free_from);
     let mowers = Arc::new(Mowers(Arc::clone(fleet)));
     let bus = Arc::clone(&fleet.bus);
     let clock = Arc::clone(&fleet.clock);

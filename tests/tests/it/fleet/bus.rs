@@ -11,10 +11,16 @@ use super::stand::{
 use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
 
+/// The shard keeps its mowers over an outage of seconds.
+const KEEPS: Shape = Shape {
+    lease: 15,
+    ..Shape::ONE
+};
+
 /// F1. Nothing is sent, now or later; a stop says that it was none.
 #[tokio::test]
 async fn nobody_listens() {
-    let mut spread = Spread::start(Shape::ONE).await;
+    let mut spread = Spread::start(KEEPS).await;
     let (mower, other) = (mower(&spread.system).await, mower(&spread.system).await);
     state(&spread.system, &mower.id).await;
     spread.nats.kill();
@@ -56,7 +62,7 @@ async fn nobody_listens() {
 /// are on record. The stop is repeated under one id.
 #[tokio::test]
 async fn nobody_answers() {
-    let spread = Spread::start(Shape::ONE).await;
+    let spread = Spread::start(KEEPS).await;
     let system = &spread.system;
     let (moved, stopped) = (mower(system).await, mower(system).await);
     spread.line.set(Line::Hung);

@@ -37,12 +37,26 @@ impl Rig {
         let mower = mower(&system).await;
         let group = group(&system).await;
         join(&system, &group, &mower.id).await;
-        Rig {
+        let rig = Rig {
             system,
             aside,
             mower,
             group,
-        }
+        };
+        rig.second_knows(&format!("groups/{}", rig.group)).await;
+        rig.second_knows(&format!("mowers/{}", rig.mower.id)).await;
+        rig
+    }
+
+    /// Waits until the second gateway has heard of something from the first.
+    async fn second_knows(&self, what: &str) {
+        let path = format!("{FLEET}/{what}");
+        poll::until_async("the second gateway knows it", async || {
+            let call = self.system.gateways[1].http().get(&path);
+            let token = Persona::Manager.token(&self.system.idp);
+            (call.token(token).send().await.status == 200).then_some(())
+        })
+        .await;
     }
 
     fn path(&self, last: &str) -> String {
@@ -120,13 +134,7 @@ async fn within_reach() {
     let rig = Rig::start().await;
     let other = group(&rig.system).await;
     let membership = format!("{FLEET}/groups/{other}/mowers/{}", rig.mower.id);
-    let second = rig.system.gateways[1].http();
-    poll::until_async("the second gateway knows the group", async || {
-        let call = second.get(&format!("{FLEET}/groups/{other}"));
-        let call = call.token(Persona::Manager.token(&rig.system.idp));
-        (call.send().await.status == 200).then_some(())
-    })
-    .await;
+    rig.second_knows(&format!("groups/{other}")).await;
     rig.asked();
     let call = rig.call("commands").json(&height(45));
     let answer = rig.meanwhile(call, rig.manage("PUT", &membership)).await;

@@ -23,7 +23,10 @@ const PAIR: Shape = Shape {
     shards: 2,
     replicas: 2,
     postgres: true,
-    extra: "",
+    // Longer than it takes the other replica to follow one that died, so that the
+    // shards keep what they hold meanwhile.
+    lease: 10,
+    ..Shape::ONE
 };
 
 /// Commands that flow while a replica dies.

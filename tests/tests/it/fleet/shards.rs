@@ -17,7 +17,7 @@ use crate::personas::stage::text;
 
 /// Stops live for a second, so that one can end before it is carried out.
 const BRIEF: Shape = Shape {
-    extra: "[settings]\nemergency_stop_ttl_seconds = 1\n",
+    extra: "emergency_stop_ttl_seconds = 1",
     ..Shape::ONE
 };
 

@@ -4,17 +4,17 @@
 use interlock_tests::chaos::Chaos;
 use interlock_tests::gateway::GatewayConfig;
 use interlock_tests::http::Answer;
-use interlock_tests::mowers::{Mowers, MowersConfig, Shard, arrivals};
+use interlock_tests::mowers::{LEASE, Mowers, MowersConfig, Shard, arrivals};
 use interlock_tests::nats::Nats;
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
 use interlock_tests::postgres::Postgres;
 use interlock_tests::system::{Plan, System};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::personas::stage::fleet::{FLEET, area};
+use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
 
 /// One gateway in Enforced mode, the fleet in one process.
@@ -39,8 +39,7 @@ pub(super) async fn mower_with(system: &System, options: &Value) -> Mower {
     let path = format!("{FLEET}/mowers");
     let answer = system.post(Persona::Manager, &path, &body).await;
     let id = text(&answer.expect(201).json()["id"]);
-    held(system, &id).await;
-    let area = area(system, &id).await;
+    let area = held(system, &id).await;
     Mower { id, area }
 }
 
@@ -64,14 +63,14 @@ pub(super) fn registration(serial: &str, options: &Value) -> Value {
     })
 }
 
-/// Waits until a device gateway holds it.
-pub(super) async fn held(system: &System, mower: &str) {
+/// Waits until a device gateway holds it; an area of its map.
+pub(super) async fn held(system: &System, mower: &str) -> String {
     let path = format!("{FLEET}/mowers/{mower}/map");
     poll::until_async("the mower is held", async || {
         let answer = system.get(Persona::Viewer, &path).await;
-        (answer.status == 200).then_some(())
+        (answer.status == 200).then(|| text(&answer.json()["areas"][0]["id"]))
     })
-    .await;
+    .await
 }
 
 /// What starts a mower; it may live for so many seconds.
@@ -113,8 +112,15 @@ pub(super) async fn record(
     command: &str,
     wanted: impl Fn(&Value) -> bool,
 ) -> Value {
+    let mut seen = None;
     poll::until_async(what, async || {
-        find(system, command).await.filter(|it| wanted(it))
+        let record = find(system, command).await;
+        if seen != record {
+            // Shown when it stays at something else.
+            eprintln!("{command}: {record:?}");
+            seen.clone_from(&record);
+        }
+        record.filter(|it| wanted(it))
     })
     .await
 }
@@ -165,10 +171,14 @@ pub(super) async fn latched(system: &System, mower: &str) {
     shows(system, "the mower is stopped", mower, stopped).await;
 }
 
-/// Waits until that time.
+/// What the clock of a device gateway may be off the fleet's: half of the
+/// slowest round trip by which it measures.
+const SKEW: SignedDuration = SignedDuration::from_millis(500);
+
+/// Waits until that time is over for everybody.
 pub(super) async fn after(at: &Value) {
     let at: Timestamp = text(at).parse().expect("a time");
-    let over = async || (Timestamp::now() > at).then_some(());
+    let over = async || (Timestamp::now() > at + SKEW).then_some(());
     poll::until_async("the time is over", over).await;
 }
 
@@ -212,7 +222,9 @@ pub(super) struct Shape {
     pub(super) replicas: usize,
     /// The records are in PostgreSQL, not in a file.
     pub(super) postgres: bool,
-    /// Lines of the service's configuration: whole tables.
+    /// For how many seconds a shard keeps a mower without a word from the service.
+    pub(super) lease: u8,
+    /// Lines of the service's `[settings]` table.
     pub(super) extra: &'static str,
 }
 
@@ -223,6 +235,7 @@ impl Shape {
         shards: 1,
         replicas: 1,
         postgres: false,
+        lease: LEASE,
         extra: "",
     };
 }
@@ -245,6 +258,7 @@ impl Spread {
             if let Some(postgres) = &postgres {
                 config.records = format!("kind = \"postgres\"\nurl = \"{}\"", postgres.url());
             }
+            config.lease = shape.lease;
             config.extra = shape.extra.to_owned();
             config
         };
@@ -256,7 +270,14 @@ impl Spread {
             config.bus = bus(&nats.address().to_string());
             Shard::start(config, &folder)
         });
-        let shards = shards.collect();
+        let shards: Vec<Shard> = shards.collect();
+        for shard in &shards {
+            // Before that, a mower would be given to another and come to it later.
+            poll::until("the shard is known", || {
+                let known = "the fleet service knows this shard";
+                shard.process.stderr().contains(known).then_some(())
+            });
+        }
         let others = (2..=shape.replicas).map(|number| {
             let config = first.named(&format!("mowers-{number}"), &folder);
             Mowers::start(config, &folder)

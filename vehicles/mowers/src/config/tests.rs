@@ -58,6 +58,7 @@ fn all_can_be_said() {
         client = 16
         [settings]
         emergency_stop_ttl_seconds = 5
+        shard_lease_seconds = 4
         command_ttl_max_seconds = 60
         command_retention_days = 1
         [simulator]
@@ -78,6 +79,7 @@ fn all_can_be_said() {
         ("one", "b")
     );
     assert_eq!(config.settings.limits.mowers, 10_000);
+    assert_eq!(config.settings.shard_lease.as_secs(), 4);
     assert_eq!(config.settings.timeouts.client, Duration::from_secs(16));
     assert_eq!(
         config.settings.command_retention,

@@ -64,7 +64,8 @@ impl Config {
 /// Times of a device gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Between two askings for the leases; well below a lease.
+    /// The longest time between two askings for the leases; a short lease is asked
+    /// for more often.
     pub heartbeat: Duration,
     /// Between two readings of the whole list of mowers.
     pub reconcile: Duration,

@@ -24,6 +24,9 @@ use super::{answers, commands, drive, stops, telemetry, worker};
 use crate::bus::{BusError, Consumer, Delivery, Stream, subject};
 use crate::contract::Status;
 
+/// How often a lease is asked for again within its life, at the least.
+const ASKINGS: u32 = 4;
+
 /// Where deliveries for a held mower go.
 #[derive(Default)]
 pub(crate) struct Inboxes {
@@ -62,6 +65,8 @@ pub(crate) struct Holding {
     answers: JoinSet<()>,
     /// Turns true with the first answer.
     told: watch::Sender<bool>,
+    /// Between two askings: so often that a lost one costs no lease.
+    pace: Duration,
 }
 
 impl Holding {
@@ -71,6 +76,7 @@ impl Holding {
         told: watch::Sender<bool>,
     ) -> Self {
         Holding {
+            pace: shared.config.times.heartbeat,
             shared,
             inboxes,
             instance: Uuid::now_v7(),
@@ -101,7 +107,7 @@ impl Holding {
             while self.answers.try_join_next().is_some() {}
             while self.finishing.try_join_next().is_some() {}
             tokio::select! {
-                () = sleep_until(Instant::now() + times.heartbeat) => {}
+                () = sleep_until(Instant::now() + self.pace) => {}
                 () = changed.notified() => read = false,
                 _ = ending.wait_for(|ending| *ending) => break,
             }
@@ -166,7 +172,9 @@ impl Holding {
         };
         let answer: LeaseAnswer = self.ask(LEASES, &request).await?;
         self.shared.time.learn(asked, asked_at, answer.now);
-        let until = asked_at + Duration::from_millis(answer.lease_ms);
+        let lease = Duration::from_millis(answer.lease_ms);
+        let until = asked_at + lease;
+        self.pace = self.shared.config.times.heartbeat.min(lease / ASKINGS);
         let mine: HashSet<Uuid> = answer.holds.iter().map(|hold| hold.mower_id).collect();
         for held in holds {
             if !mine.contains(&held.mower_id) {
@@ -188,7 +196,9 @@ impl Holding {
                 None => self.take(hold.mower_id, lease),
             }
         }
-        self.told.send_replace(true);
+        if !self.told.send_replace(true) {
+            tracing::info!("the fleet service knows this shard");
+        }
         Ok(())
     }
 
@@ -263,9 +273,8 @@ impl Holding {
         let now = Instant::now();
         for held in self.shared.all_held() {
             let until = held.lease().until;
-            let heartbeat = self.shared.config.times.heartbeat;
             // Counted once: in the first heartbeat after the end.
-            if until <= now && now < until + heartbeat {
+            if until <= now && now < until + self.pace {
                 self.shared.metrics.leases_lost.add();
             }
         }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 /// The settings of one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -14,6 +16,8 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// Life of an emergency stop, which no caller chooses.
     pub emergency_stop_ttl: Duration,
+    /// How long a shard keeps a mower without a word from this service.
+    pub shard_lease: SignedDuration,
     /// Longest life of any other command.
     pub command_ttl_max: Duration,
     /// How long the records of commands are kept.

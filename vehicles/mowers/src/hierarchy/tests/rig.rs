@@ -232,6 +232,7 @@ impl Rig {
                 limits,
                 timeouts: Timeouts::default(),
                 emergency_stop_ttl: Duration::from_secs(10),
+                shard_lease: jiff::SignedDuration::from_secs(10),
                 command_ttl_max: Duration::from_secs(300),
                 command_retention: Duration::from_secs(90 * 86_400),
                 safety_retention: Duration::from_secs(3 * 365 * 86_400),
