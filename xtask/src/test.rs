@@ -83,6 +83,11 @@ fn deny(workspace: &Workspace) -> Outcome {
         .args(["bans", "licenses", "sources"]))
 }
 
+/// Twice as many at once as there are cores: most tests wait for the processes
+/// that they start, and for leases and lives to run out.
 fn test(workspace: &Workspace) -> Outcome {
-    run(cargo(workspace).args(["test", "--workspace", "--locked"]))
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    run(cargo(workspace)
+        .env("RUST_TEST_THREADS", (2 * cores).to_string())
+        .args(["test", "--workspace", "--locked"]))
 }
