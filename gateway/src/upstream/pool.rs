@@ -84,7 +84,7 @@ pub(super) fn driven() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-/// The connections of one lane of one service.
+/// The connections of one lane to one address.
 pub(super) struct Pool {
     places: Arc<Semaphore>,
     idle: Mutex<VecDeque<(Connection, Instant)>>,
