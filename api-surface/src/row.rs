@@ -177,7 +177,8 @@ pub struct Timeout {
     pub name: &'static str,
     /// To make a connection to the service.
     pub connect_ms: u32,
-    /// For one attempt, from its first byte to the answer's head.
+    /// For one attempt, from its first byte to the answer's head. A stop is not
+    /// given up then: it is sent to another address of the service beside.
     pub attempt_ms: u32,
     /// For all attempts together; also the deadline in the grant.
     pub total_ms: u32,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use http::Uri;
 use interlock_policies::Diagnostics;
 use jiff::SignedDuration;
 use thiserror::Error;
@@ -242,11 +243,12 @@ fn upstreams(config: &Config) -> Result<Upstreams, EndpointError> {
         .iter()
         .map(|service| Endpoint {
             service: service.name.clone(),
-            authority: service
-                .url
-                .authority()
+            authorities: service
+                .urls
+                .iter()
+                .filter_map(Uri::authority)
                 .map(ToString::to_string)
-                .unwrap_or_default(),
+                .collect(),
         })
         .collect();
     let limits = UpstreamLimits {

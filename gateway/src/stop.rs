@@ -28,12 +28,7 @@ use crate::pipeline::{call_record, outcome};
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
 use crate::telemetry::names;
-use crate::upstream::{Answer, Outcome, StopCall, Timeouts, Upstreams};
-
-/// The largest answer to a stop that is passed on. One that stops a fleet says
-/// of up to a thousand vehicles what became of each, and why: an answer that is
-/// too large would read as if nobody knew.
-const ANSWER_BYTES: usize = 1024 * 1024;
+use crate::upstream::{Answer, Outcome, STOP_ANSWER_BYTES, StopCall, Timeouts, Upstreams};
 
 /// What a stop needs, and nothing else.
 pub struct StopLane {
@@ -71,8 +66,8 @@ pub struct Stop {
 }
 
 impl StopLane {
-    /// Delivers a stop, again and again inside its budget as long as nothing
-    /// was sent.
+    /// Delivers a stop, again and again inside its budget and to every address
+    /// of its service, until one says that it is done.
     ///
     /// # Errors
     /// 503 `not-stopped` when it reached nobody, 504 `may-not-have-stopped`
@@ -86,10 +81,12 @@ impl StopLane {
         let _recorded = self.audit.spool(intent.clone());
         self.crash.reached(CrashPoint::StopBeforeSend);
         let (answer, effect) = match self.send(&stop, operation).await {
-            Ok(Outcome::Answered(response)) => match Answer::read(response, ANSWER_BYTES).await {
-                Ok(answer) => told(row, answer),
-                Err(cause) => (Err(unanswered(row, &cause)), Effect::Maybe),
-            },
+            Ok(Outcome::Answered(response)) => {
+                match Answer::read(response, STOP_ANSWER_BYTES).await {
+                    Ok(answer) => told(row, answer),
+                    Err(cause) => (Err(unanswered(row, &cause)), Effect::Maybe),
+                }
+            }
             Ok(Outcome::NotSent { cause }) => (Err(undelivered(row, &cause)), Effect::None),
             Ok(Outcome::Unknown { cause }) => (Err(unanswered(row, &cause)), Effect::Maybe),
             Err(cause) => (Err(undelivered(row, &cause)), Effect::None),

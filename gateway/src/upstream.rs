@@ -3,8 +3,10 @@
 //! A small HTTP/1.1 client of our own, because the difference between "no byte
 //! left" and "nobody knows" is the difference between a retry and a second
 //! flight, and only the socket can tell it (RFC 9110, section 9.2.2). Nothing
-//! is ever resent after a byte of it was written.
+//! is ever resent after a byte of it was written, except what changes nothing
+//! and a stop, which does no harm twice.
 
+mod addresses;
 mod body;
 mod deadline;
 mod forward;
@@ -12,6 +14,7 @@ mod headers;
 mod io;
 mod outcome;
 mod pool;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod timeouts;
@@ -29,6 +32,7 @@ use thiserror::Error;
 
 pub use body::{Answer, BodyError, OutboundBody, UpstreamBody, collect};
 pub use outcome::{NotSentCause, Outcome, UnknownCause, effect_of};
+pub use stop::ANSWER_BYTES as STOP_ANSWER_BYTES;
 
 pub use timeouts::Timeouts;
 
@@ -60,18 +64,18 @@ impl Lane {
 pub struct Endpoint {
     /// The service's name as the surface has it, such as `drones`.
     pub service: String,
-    /// `host:port`, plain HTTP/1.1.
-    pub authority: String,
+    /// `host:port` of each replica, plain HTTP/1.1; at least one.
+    pub authorities: Vec<String>,
 }
 
-/// Bounds on what one service may cost.
+/// Bounds on what one address of a service may cost.
 #[derive(Clone, Debug)]
 pub struct UpstreamLimits {
-    /// Requests in flight per service in the normal lane, streams included.
+    /// Requests in flight per address in the normal lane, streams included.
     pub normal_concurrency: usize,
-    /// Requests in flight per service in the stop lane.
+    /// Requests in flight per address in the stop lane.
     pub stop_concurrency: usize,
-    /// Idle connections kept per service and lane.
+    /// Idle connections kept per address and lane.
     pub max_idle: usize,
     /// How long an idle connection may be taken up again.
     pub idle_timeout: Duration,
@@ -114,10 +118,12 @@ pub struct Outbound {
     pub body: OutboundBody,
     /// Whether the response is a stream that outlives the total deadline.
     pub stream: bool,
+    /// Whether it changes nothing when it is done twice: it may be asked of
+    /// another replica when one gave no answer.
+    pub repeatable: bool,
 }
 
-/// A stop: its body is always whole, so that it can be tried again as long as
-/// nothing was sent.
+/// A stop: its body is always whole, so that it can be tried again.
 #[derive(Clone, Debug)]
 pub struct StopCall {
     /// The row's method.
@@ -147,6 +153,12 @@ pub enum EndpointError {
         /// What was given.
         authority: String,
     },
+    /// No address at all.
+    #[error("upstream `{service}` has no address; write at least one `host:port`")]
+    NoAddress {
+        /// The service.
+        service: String,
+    },
     /// The same service twice.
     #[error("upstream `{service}` is configured twice; keep one")]
     Duplicate {
@@ -175,7 +187,9 @@ impl Upstreams {
         Ok(Self { services })
     }
 
-    /// Sends one request once, and says what came of it.
+    /// Sends one request and says what came of it. It goes to another address
+    /// of the service only where nothing was sent, or once more where it is
+    /// repeatable and no byte of an answer came.
     pub async fn forward(
         &self,
         lane: Lane,
@@ -191,9 +205,10 @@ impl Upstreams {
         }
     }
 
-    /// Sends a stop in the stop lane. As long as nothing was sent, or the
-    /// service answers 503 with effect none, it is tried again with small
-    /// pauses until the total budget is spent.
+    /// Sends a stop in the stop lane, to one address after the other, until one
+    /// says that it is done or the total budget is spent. An address that is
+    /// silent for the time of an attempt is not given up: the next is asked
+    /// beside it.
     pub async fn forward_stop(&self, service: &str, stop: &StopCall, timeout: &Timeout) -> Outcome {
         match self.services.get(service) {
             Some(service) => service.forward_stop(stop, &timeout.into()).await,
@@ -207,7 +222,8 @@ impl Upstreams {
     fn idle_count(&self, lane: Lane) -> usize {
         self.services
             .values()
-            .map(|service| service.pool(lane).idle_count())
+            .flat_map(|service| service.addresses.all())
+            .map(|address| address.pool(lane).idle_count())
             .sum()
     }
 }

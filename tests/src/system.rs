@@ -159,7 +159,7 @@ impl System {
                 std::fs::create_dir(&state).expect("a folder in a folder of ours");
                 let mut config = GatewayConfig::new(upstream.address(), keys.clone(), state);
                 if plan.mowers {
-                    config.mowers = Some((fleet.address(), mower_keys.clone()));
+                    config.mowers = Some((vec![fleet.address()], mower_keys.clone()));
                 }
                 if plan.enforced {
                     config.authority = Authority::Issuer(idp.issuer());

@@ -157,6 +157,36 @@ impl<'reading> Section<'reading> {
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let text = self.text(key)?;
+        self.understood(key, text, what, parse)
+    }
+
+    /// A text that `parse` understands, or a list of them; `None` when one is
+    /// not understood.
+    pub(super) fn parsed_list<T>(
+        &mut self,
+        key: &str,
+        what: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let texts = match self.table.get(key) {
+            Some(Value::Array(_)) => self.texts(key)?,
+            _ => vec![self.text(key)?],
+        };
+        // Not stopped by the first that is wrong: all faults are told.
+        let values: Vec<Option<T>> = texts
+            .into_iter()
+            .map(|text| self.understood(key, text, what, &parse))
+            .collect();
+        values.into_iter().collect()
+    }
+
+    fn understood<T>(
+        &self,
+        key: &str,
+        text: String,
+        what: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
         let value = parse(&text);
         if value.is_none() {
             // What stands before an `@` in an address may be a password.

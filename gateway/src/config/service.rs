@@ -17,8 +17,9 @@ use crate::grant::Keyring;
 pub struct ServiceConfig {
     /// The service of the surface table, such as `drones`.
     pub name: String,
-    /// `http://host:port`, without a path.
-    pub url: Uri,
+    /// `http://host:port` of each replica, without a path; at least one, none
+    /// twice.
+    pub urls: Vec<Uri>,
     /// The object that rows without an object of their own are judged on.
     pub object: String,
     /// Where its keys come from, to read them again when they rotate.
@@ -90,12 +91,7 @@ pub(super) fn read(mut section: Section<'_>) -> Option<ServiceConfig> {
         }
         known
     });
-    let url = if section.given("url") {
-        section.parsed("url", "`http://host:port` without a path", service_url)
-    } else {
-        section.fault("url", "missing; write `http://host:port`");
-        None
-    };
+    let urls = urls(&mut section);
     let object = section.required(
         "object",
         "the id of the object that rows without one are judged on",
@@ -118,11 +114,40 @@ pub(super) fn read(mut section: Section<'_>) -> Option<ServiceConfig> {
     let (key_source, keys) = keys?;
     Some(ServiceConfig {
         name: name?,
-        url: url?,
+        urls: urls?,
         object: object?,
         key_source,
         keys,
     })
+}
+
+/// One address, or a list of them.
+fn urls(section: &mut Section<'_>) -> Option<Vec<Uri>> {
+    if !section.given("url") {
+        section.fault(
+            "url",
+            "missing; write `http://host:port`, or a list with one for each replica",
+        );
+        return None;
+    }
+    let what = "`http://host:port` without a path";
+    let urls = section.parsed_list("url", what, service_url)?;
+    if urls.is_empty() {
+        section.fault(
+            "url",
+            "an empty list; write at least one `http://host:port`",
+        );
+        return None;
+    }
+    let mut distinct = true;
+    for (index, url) in urls.iter().enumerate() {
+        // The first of them is none too many.
+        if urls.iter().position(|other| other == url) != Some(index) {
+            section.fault("url", format!("`{url}` is listed twice; keep one"));
+            distinct = false;
+        }
+    }
+    distinct.then_some(urls)
 }
 
 fn service_url(text: &str) -> Option<Uri> {

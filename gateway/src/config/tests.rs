@@ -184,7 +184,10 @@ fn all_faults_are_reported_at_once() {
                 "missing; write the directory of the policy bundle",
             ),
             ("service[0].name", "`boats` is no vehicle service"),
-            ("service[0].url", "missing; write `http://host:port`"),
+            (
+                "service[0].url",
+                "missing; write `http://host:port`, or a list",
+            ),
             ("service[0].object", "missing"),
             ("service[0].key_env", "the variable `NOWHERE` is not set"),
             ("audit.directory", "missing"),
@@ -394,6 +397,42 @@ fn a_password_in_an_address_is_not_repeated() {
     let faults = parse(&text).unwrap_err().to_string();
     let expected = "service[0].url: `...@127.0.0.1:9001` is not `http://host:port` without a path";
     assert_eq!(faults, expected);
+}
+
+#[test]
+fn a_service_may_have_several_addresses() {
+    let list = |list: &str| OPEN.replace("\"http://127.0.0.1:9001\"", list);
+    let urls = |text: &str| {
+        let config = parse(text).unwrap();
+        let urls = config.services[0].urls.iter();
+        urls.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(urls(OPEN), ["http://127.0.0.1:9001/"]);
+    let two = list("[\"http://one:9001\", \"http://two:9001\"]");
+    assert_eq!(urls(&two), ["http://one:9001/", "http://two:9001/"]);
+    let check = |text: &str, messages: &[&str]| {
+        let expected: Vec<_> = messages.iter().map(|it| ("service[0].url", *it)).collect();
+        check_faults(&list(text), &expected);
+    };
+    check("[]", &["an empty list; write at least one"]);
+    check("[\"\"]", &["a list of non-empty texts is expected"]);
+    check("[9001]", &["a list of non-empty texts is expected"]);
+    check("9001", &["a non-empty text is expected"]);
+    check(
+        "[\"one:9001\", \"http://two:9001\", \"http://me:hunter2@three:9001\"]",
+        &[
+            "`one:9001` is not `http://host:port`",
+            "`...@three:9001` is not `http://host:port`",
+        ],
+    );
+    check(
+        "[\"http://one:1\", \"http://two:2\", \"http://ONE:1/\", \"http://one:1\", \"http://two:2\"]",
+        &[
+            "`http://ONE:1/` is listed twice; keep one",
+            "`http://one:1/` is listed twice; keep one",
+            "`http://two:2/` is listed twice; keep one",
+        ],
+    );
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub struct TimeoutOverride {
     pub name: &'static str,
     /// To make a connection.
     pub connect: Duration,
-    /// For one attempt.
+    /// For one attempt; for a stop, until another address is asked beside.
     pub attempt: Duration,
     /// For all attempts together.
     pub total: Duration,

@@ -87,6 +87,7 @@ fn outbound(
         client: Some(call.peer.ip()),
         body: OutboundBody::whole(call.body),
         stream: call.row.stream,
+        repeatable: call.row.class.is_read(),
     })
 }
 
@@ -164,6 +165,8 @@ pub(crate) async fn settle(
         client: None,
         body: OutboundBody::whole(Bytes::new()),
         stream: false,
+        // One replica settles what another one left.
+        repeatable: true,
     };
     Ok(gateway
         .upstreams

@@ -12,7 +12,7 @@ const NEW: &str = "new:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE";
 fn service(file: &Path) -> ServiceConfig {
     ServiceConfig {
         name: "drones".to_owned(),
-        url: "http://127.0.0.1:9001".parse().unwrap(),
+        urls: vec!["http://127.0.0.1:9001".parse().unwrap()],
         object: "swarm-1".to_owned(),
         key_source: KeySource::File(file.to_owned()),
         keys: Keyring::parse(OLD).unwrap(),

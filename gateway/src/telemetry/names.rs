@@ -57,6 +57,8 @@ pub const KEY_FETCHES: &str = "interlock_key_fetches_total";
 pub const UPSTREAM_CALLS: &str = "interlock_upstream_calls_total";
 /// Connections opened to services.
 pub const UPSTREAM_CONNECTIONS: &str = "interlock_upstream_connections_total";
+/// Addresses of services that were left for another one.
+pub const UPSTREAM_SWITCHES: &str = "interlock_upstream_switches_total";
 /// Stops, by how they ended.
 pub const STOPS: &str = "interlock_stops_total";
 /// Plan transitions.
@@ -131,6 +133,12 @@ pub const METRICS: &[Metric] = &[
         kind: Kind::Counter,
         labels: &["service", "lane"],
         help: "Connections opened to services",
+    },
+    Metric {
+        name: UPSTREAM_SWITCHES,
+        kind: Kind::Counter,
+        labels: &["service"],
+        help: "Times that a service's address failed and another one was taken",
     },
     Metric {
         name: STOPS,

@@ -8,9 +8,10 @@ use tokio::time::Instant;
 /// How long a call may take, part by part (connect < attempt <= total).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Budget {
-    /// To a free place in the lane and an open connection.
+    /// To a free place in the lane and an open connection, at one address.
     pub(super) connect: Duration,
-    /// To the response head, connecting included.
+    /// To the response head, connecting included. A stop is not given up then;
+    /// it is sent to another address beside.
     pub(super) attempt: Duration,
     /// To the last byte of the response, repeated attempts included; for a
     /// stream, to the response head.
@@ -38,26 +39,41 @@ pub(super) struct Deadline {
 /// The instants one attempt ends at; never later than the call's own end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
-    pub(super) connect: Instant,
+    connect: Duration,
     pub(super) head: Instant,
     pub(super) total: Instant,
 }
 
 impl Deadline {
-    pub(super) fn start(budget: &Budget) -> Self {
+    /// A call to a service of so many addresses. Connecting to all of them in
+    /// vain still leaves an attempt the time for an answer.
+    pub(super) fn start(budget: &Budget, addresses: usize) -> Self {
+        let parts = u32::try_from(addresses).unwrap_or(u32::MAX);
+        let part = budget.attempt / parts.saturating_add(1);
+        let connect = match addresses {
+            1 => budget.connect,
+            _ => budget.connect.min(part),
+        };
         Self {
             total: Instant::now() + budget.total,
-            budget: *budget,
+            budget: Budget { connect, ..*budget },
         }
     }
 
     /// A new attempt, starting now.
     pub(super) fn attempt(&self) -> Attempt {
-        let now = Instant::now();
         Attempt {
-            connect: self.total.min(now + self.budget.connect),
-            head: self.total.min(now + self.budget.attempt),
+            connect: self.budget.connect,
+            head: self.total.min(Instant::now() + self.budget.attempt),
             total: self.total,
+        }
+    }
+
+    /// An attempt that may take all the time that is left.
+    pub(super) fn patient(&self) -> Attempt {
+        Attempt {
+            head: self.total,
+            ..self.attempt()
         }
     }
 
@@ -69,5 +85,12 @@ impl Deadline {
     /// Whether another attempt after `pause` would have all its time.
     pub(super) fn allows_whole(&self, pause: Duration) -> bool {
         Instant::now() + pause + self.budget.attempt <= self.total
+    }
+}
+
+impl Attempt {
+    /// When a connection that is begun now has to be open.
+    pub(super) fn connect(&self) -> Instant {
+        self.head.min(Instant::now() + self.connect)
     }
 }

@@ -1,52 +1,43 @@
 //! One service: a request out, an outcome back.
 
-use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::uri::{Authority, Uri};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::uri::Uri;
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use metrics::{Counter, counter};
-use tokio::time::{sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-use crate::effect::Effect;
 use crate::telemetry::names;
-use crate::upstream::body::{Answer, UpstreamBody};
+use crate::upstream::addresses::{Address, Addresses};
+use crate::upstream::body::UpstreamBody;
 use crate::upstream::deadline::{Attempt, Budget, Deadline};
 use crate::upstream::headers::{check_framing, prepare_request, prepare_response, says_close};
 use crate::upstream::outcome::{NotSentCause, Outcome, UnknownCause};
 use crate::upstream::pool::{Connection, Lease, Pool};
-use crate::upstream::{
-    Endpoint, EndpointError, Lane, Outbound, OutboundBody, StopCall, UpstreamLimits,
-};
-
-/// Pauses between the attempts of a stop; the last one repeats.
-const STOP_PAUSES: [Duration; 4] = [
-    Duration::from_millis(10),
-    Duration::from_millis(20),
-    Duration::from_millis(50),
-    Duration::from_millis(100),
-];
-
-/// Largest problem body of a stop that is read before it is tried again.
-const STOP_PROBLEM_LIMIT: usize = 64 * 1024;
+use crate::upstream::{Endpoint, EndpointError, Lane, Outbound, OutboundBody, UpstreamLimits};
 
 pub(super) struct Service {
-    authority: String,
-    host: HeaderValue,
+    pub(super) addresses: Addresses,
     limits: UpstreamLimits,
-    normal: LaneState,
-    stop: LaneState,
+    normal: Counters,
+    stop: Counters,
 }
 
-/// One lane's connections and counters.
-struct LaneState {
-    pool: Arc<Pool>,
+/// One lane's counters.
+struct Counters {
     answered: Counter,
     not_sent: Counter,
     unknown: Counter,
     opened: Counter,
+}
+
+/// The way to one address in one lane.
+struct Line<'a> {
+    address: &'a Address,
+    pool: &'a Arc<Pool>,
+    opened: &'a Counter,
+    limits: &'a UpstreamLimits,
 }
 
 /// Why there is no response.
@@ -58,89 +49,92 @@ enum Fault {
 
 impl Service {
     pub(super) fn new(endpoint: &Endpoint, limits: &UpstreamLimits) -> Result<Self, EndpointError> {
-        let bad = || EndpointError::Authority {
-            service: endpoint.service.clone(),
-            authority: endpoint.authority.clone(),
-        };
-        let authority: Authority = endpoint.authority.parse().map_err(|_| bad())?;
-        if authority.port_u16().is_none_or(|port| port == 0) || authority.as_str().contains('@') {
-            return Err(bad());
-        }
         Ok(Self {
-            authority: endpoint.authority.clone(),
-            host: HeaderValue::from_str(authority.as_str()).map_err(|_| bad())?,
+            addresses: Addresses::new(endpoint, limits)?,
             limits: limits.clone(),
-            normal: LaneState::new(Lane::Normal, &endpoint.service, limits),
-            stop: LaneState::new(Lane::Stop, &endpoint.service, limits),
+            normal: Counters::new(Lane::Normal, &endpoint.service),
+            stop: Counters::new(Lane::Stop, &endpoint.service),
         })
     }
 
-    fn lane(&self, lane: Lane) -> &LaneState {
-        match lane {
-            Lane::Normal => &self.normal,
-            Lane::Stop => &self.stop,
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn pool(&self, lane: Lane) -> &Arc<Pool> {
-        &self.lane(lane).pool
-    }
-
-    pub(super) fn forward(
-        &self,
-        lane: Lane,
-        outbound: Outbound,
-        budget: &Budget,
-    ) -> impl Future<Output = Outcome> {
-        let attempt = Deadline::start(budget).attempt();
-        self.attempt(lane, outbound, attempt)
-    }
-
-    pub(super) async fn forward_stop(&self, stop: &StopCall, budget: &Budget) -> Outcome {
-        let deadline = Deadline::start(budget);
-        let mut pauses = STOP_PAUSES.into_iter();
-        let mut pause = Duration::ZERO;
-        loop {
-            let attempt = deadline.attempt();
-            let outcome = self.attempt(Lane::Stop, stop.outbound(), attempt).await;
-            let (outcome, again) = judge_stop(outcome).await;
-            pause = pauses.next().unwrap_or(pause);
-            // An attempt cut off while the service works on it would turn its
-            // word that nothing happened into doubt.
-            let in_time = match outcome {
-                Outcome::Answered(_) => deadline.allows_whole(pause),
-                _ => deadline.allows(pause),
-            };
-            if !again || !in_time {
-                return outcome;
+    /// Sends a request to the address in use. Where nothing was sent, it goes
+    /// to the next one within the same attempt. What may have been sent is not
+    /// sent again, except that a repeatable request which got no byte of an
+    /// answer is tried once more elsewhere.
+    pub(super) async fn forward(&self, lane: Lane, outbound: Outbound, budget: &Budget) -> Outcome {
+        let deadline = Deadline::start(budget, self.addresses.count());
+        let mut attempt = deadline.attempt();
+        let first = self.addresses.in_use();
+        let spare = match self.addresses.has_others() {
+            true => outbound.spare(),
+            false => None,
+        };
+        let mut outcome = self.at(first, lane, outbound, attempt).await;
+        let Some(spare) = spare else {
+            return outcome;
+        };
+        let mut repeatable = spare.repeatable;
+        for other in self.addresses.after(first, Instant::now()) {
+            match &outcome {
+                Outcome::NotSent { .. } if Instant::now() < attempt.head => {}
+                Outcome::Unknown { .. } if repeatable && outcome.is_silence() => {
+                    repeatable = false;
+                    attempt = deadline.attempt();
+                }
+                _ => break,
             }
-            sleep(pause).await;
-        }
-    }
-
-    async fn attempt(&self, lane: Lane, outbound: Outbound, attempt: Attempt) -> Outcome {
-        let lane = self.lane(lane);
-        let outcome = self.attempt_in(lane, outbound, attempt).await;
-        match &outcome {
-            Outcome::Answered(_) => lane.answered.increment(1),
-            Outcome::NotSent { .. } => lane.not_sent.increment(1),
-            Outcome::Unknown { .. } => lane.unknown.increment(1),
+            let Some(again) = spare.spare() else {
+                break;
+            };
+            outcome = self.at(other, lane, again, attempt).await;
         }
         outcome
     }
 
-    async fn attempt_in(&self, lane: &LaneState, outbound: Outbound, attempt: Attempt) -> Outcome {
-        let pool = &lane.pool;
-        let Some(place) = pool.place(attempt.connect).await else {
+    /// One attempt at one address.
+    pub(super) async fn at(
+        &self,
+        address: &Address,
+        lane: Lane,
+        outbound: Outbound,
+        attempt: Attempt,
+    ) -> Outcome {
+        let counters = match lane {
+            Lane::Normal => &self.normal,
+            Lane::Stop => &self.stop,
+        };
+        let line = Line {
+            address,
+            pool: address.pool(lane),
+            opened: &counters.opened,
+            limits: &self.limits,
+        };
+        let outcome = line.attempt(outbound, attempt).await;
+        match &outcome {
+            Outcome::Answered(_) => counters.answered.increment(1),
+            Outcome::NotSent { .. } => counters.not_sent.increment(1),
+            Outcome::Unknown { .. } => counters.unknown.increment(1),
+        }
+        if outcome.is_silence() {
+            self.addresses.failed(address, Instant::now());
+        }
+        outcome
+    }
+}
+
+impl Line<'_> {
+    async fn attempt(&self, outbound: Outbound, attempt: Attempt) -> Outcome {
+        let connect = attempt.connect();
+        let Some(place) = self.pool.place(connect).await else {
             return Outcome::NotSent {
                 cause: NotSentCause::Saturated,
             };
         };
         let is_read = outbound.method == Method::GET || outbound.method == Method::HEAD;
         let body_end = (!outbound.stream).then_some(attempt.total);
-        let request = self.request(outbound);
-        let (connection, response) = match self.exchange(lane, request, &attempt).await {
+        let request = request(outbound, self.address);
+        let exchange = self.exchange(request, connect, attempt.head);
+        let (connection, response) = match exchange.await {
             Ok(answered) => answered,
             Err(Fault::NotSent(cause, _)) => return Outcome::NotSent { cause },
             Err(Fault::Unknown(cause)) => return Outcome::Unknown { cause },
@@ -149,7 +143,7 @@ impl Service {
             Ok((response, reusable)) => Outcome::Answered(response.map(|incoming| {
                 let lease = Lease {
                     connection,
-                    pool: Arc::clone(pool),
+                    pool: Arc::clone(self.pool),
                     place,
                     reusable,
                 };
@@ -164,18 +158,18 @@ impl Service {
     /// fresh one, once.
     async fn exchange(
         &self,
-        lane: &LaneState,
         request: Request<OutboundBody>,
-        attempt: &Attempt,
+        connect: Instant,
+        head: Instant,
     ) -> Result<(Connection, Response<Incoming>), Fault> {
         let mut request = request;
-        let mut idle = lane.pool.take();
+        let mut idle = self.pool.take();
         loop {
             let (mut connection, is_fresh) = match idle.take() {
                 Some(connection) => (connection, false),
-                None => (self.open(lane, attempt).await?, true),
+                None => (self.open(connect).await?, true),
             };
-            match send(&mut connection, request, attempt).await {
+            match send(&mut connection, request, head).await {
                 Ok(response) => return Ok((connection, response)),
                 Err(Fault::NotSent(NotSentCause::Closed, Some(unsent))) if !is_fresh => {
                     request = *unsent;
@@ -185,39 +179,21 @@ impl Service {
         }
     }
 
-    async fn open(&self, lane: &LaneState, attempt: &Attempt) -> Result<Connection, Fault> {
-        let opening = Box::pin(Connection::open(&self.authority, &self.limits));
-        match timeout_at(attempt.connect, opening).await {
+    async fn open(&self, by: Instant) -> Result<Connection, Fault> {
+        let opening = Box::pin(Connection::open(&self.address.authority, self.limits));
+        match timeout_at(by, opening).await {
             Ok(Ok(connection)) => {
-                lane.opened.increment(1);
+                self.opened.increment(1);
                 Ok(connection)
             }
             Ok(Err(fault)) => Err(Fault::NotSent(NotSentCause::Connect(fault), None)),
             Err(_) => Err(Fault::NotSent(NotSentCause::ConnectTimeout, None)),
         }
     }
-
-    fn request(&self, outbound: Outbound) -> Request<OutboundBody> {
-        let mut request = Request::new(outbound.body);
-        *request.method_mut() = outbound.method;
-        *request.uri_mut() = Uri::from(outbound.path_and_query);
-        *request.headers_mut() = outbound.headers;
-        prepare_request(
-            request.headers_mut(),
-            &self.host,
-            outbound.grant,
-            outbound.client,
-        );
-        request
-    }
 }
 
-impl LaneState {
-    fn new(lane: Lane, service: &str, limits: &UpstreamLimits) -> Self {
-        let concurrency = match lane {
-            Lane::Normal => limits.normal_concurrency,
-            Lane::Stop => limits.stop_concurrency,
-        };
+impl Counters {
+    fn new(lane: Lane, service: &str) -> Self {
         let (service, lane) = (service.to_owned(), lane.as_str());
         let calls = |outcome: &'static str| {
             counter!(
@@ -226,7 +202,6 @@ impl LaneState {
             )
         };
         Self {
-            pool: Arc::new(Pool::new(concurrency, limits)),
             answered: calls("answered"),
             not_sent: calls("not_sent"),
             unknown: calls("unknown"),
@@ -238,18 +213,37 @@ impl LaneState {
     }
 }
 
-impl StopCall {
-    fn outbound(&self) -> Outbound {
-        Outbound {
+impl Outbound {
+    /// The same again, where its body is whole.
+    fn spare(&self) -> Option<Self> {
+        let OutboundBody::Whole(body) = &self.body else {
+            return None;
+        };
+        Some(Self {
             method: self.method.clone(),
             path_and_query: self.path_and_query.clone(),
             headers: self.headers.clone(),
             grant: self.grant.clone(),
             client: self.client,
-            body: OutboundBody::whole(self.body.clone()),
-            stream: false,
-        }
+            body: OutboundBody::Whole(body.clone()),
+            stream: self.stream,
+            repeatable: self.repeatable,
+        })
     }
+}
+
+fn request(outbound: Outbound, address: &Address) -> Request<OutboundBody> {
+    let mut request = Request::new(outbound.body);
+    *request.method_mut() = outbound.method;
+    *request.uri_mut() = Uri::from(outbound.path_and_query);
+    *request.headers_mut() = outbound.headers;
+    prepare_request(
+        request.headers_mut(),
+        &address.host,
+        outbound.grant,
+        outbound.client,
+    );
+    request
 }
 
 /// Writes the request and waits for the response head. On any failure the
@@ -257,12 +251,12 @@ impl StopCall {
 async fn send(
     connection: &mut Connection,
     request: Request<OutboundBody>,
-    attempt: &Attempt,
+    head: Instant,
 ) -> Result<Response<Incoming>, Fault> {
     let wire = Arc::clone(&connection.wire);
     wire.begin();
     let sending = connection.sender.try_send_request(request);
-    match timeout_at(attempt.head, connection.wait_for(sending)).await {
+    match timeout_at(head, connection.wait_for(sending)).await {
         Ok(Ok(response)) if wire.sent() => Ok(response),
         Ok(Ok(_)) => {
             // Sealing decides: the request may have left in this very moment.
@@ -320,26 +314,5 @@ fn head_fault(fault: &hyper::Error) -> UnknownCause {
         UnknownCause::RequestBody
     } else {
         UnknownCause::Closed
-    }
-}
-
-/// Whether a stop may be tried again: nothing was sent, or the service says
-/// that it did nothing and that this will pass.
-async fn judge_stop(outcome: Outcome) -> (Outcome, bool) {
-    match outcome {
-        Outcome::NotSent { cause } => {
-            let again = !matches!(cause, NotSentCause::NoService);
-            (Outcome::NotSent { cause }, again)
-        }
-        Outcome::Answered(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
-            match Answer::read(response, STOP_PROBLEM_LIMIT).await {
-                Ok(answer) => {
-                    let again = answer.effect() == Effect::None;
-                    (Outcome::Answered(answer.into_response()), again)
-                }
-                Err(cause) => (Outcome::Unknown { cause }, false),
-            }
-        }
-        outcome => (outcome, false),
     }
 }

@@ -31,6 +31,23 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Whether the address is to blame: it made no connection, or left a call
+    /// without a byte of an answer.
+    pub(super) fn is_silence(&self) -> bool {
+        match self {
+            Self::NotSent { cause } => matches!(
+                cause,
+                NotSentCause::Connect(_) | NotSentCause::ConnectTimeout | NotSentCause::Closed
+            ),
+            Self::Unknown { cause } => {
+                matches!(cause, UnknownCause::HeadTimeout | UnknownCause::Closed)
+            }
+            Self::Answered(_) => false,
+        }
+    }
+}
+
 /// Why nothing was sent.
 #[derive(Debug, Error)]
 pub enum NotSentCause {

@@ -12,6 +12,7 @@ use hyper::client::conn::http1::{self, Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::unconstrained;
 use tokio::time::{Instant, timeout};
 
 use crate::upstream::UpstreamLimits;
@@ -65,7 +66,8 @@ impl Connection {
 
     /// Waits for what only this connection can bring about.
     pub(super) async fn wait_for<F: Future>(&mut self, awaited: F) -> F::Output {
-        let mut awaited = pin!(awaited);
+        // Out of its budget the runtime would wake nobody through `driven`.
+        let mut awaited = pin!(unconstrained(awaited));
         poll_fn(|cx| {
             self.drive(cx);
             awaited.as_mut().poll(&mut driven())
@@ -84,7 +86,7 @@ pub(super) fn driven() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-/// The connections of one lane of one service.
+/// The connections of one lane to one address.
 pub(super) struct Pool {
     places: Arc<Semaphore>,
     idle: Mutex<VecDeque<(Connection, Instant)>>,

@@ -5,5 +5,7 @@ mod fake;
 mod framing;
 mod headers;
 mod pooling;
+mod replicas;
 mod sockets;
+mod stop_replicas;
 mod stops;

@@ -48,8 +48,9 @@ pub struct GatewayConfig {
     /// `kid:base64url` of each key shared with the drone service; the first
     /// one signs.
     pub keys: Vec<String>,
-    /// The mower service and the keys shared with it, where there is one.
-    pub mowers: Option<(SocketAddr, Vec<String>)>,
+    /// The replicas of the mower service and the keys shared with them, where
+    /// there is one.
+    pub mowers: Option<(Vec<SocketAddr>, Vec<String>)>,
     /// The policy bundle.
     pub bundle: PathBuf,
     /// The folder of the audit log and of what is kept for a start without
@@ -125,8 +126,9 @@ services = ["{SERVICE_CLIENT}"]
         let keys = self.key_file();
         let mowers = self.mowers.as_ref().map_or(String::new(), |(mowers, _)| {
             let keys = self.mower_key_file();
+            let urls: Vec<String> = mowers.iter().map(|it| format!("http://{it}")).collect();
             format!(
-                "[[service]]\nname = \"mowers\"\nurl = \"http://{mowers}\"\nobject = \"{ACCOUNT}\"\nkey_file = {keys:?}"
+                "[[service]]\nname = \"mowers\"\nurl = {urls:?}\nobject = \"{ACCOUNT}\"\nkey_file = {keys:?}"
             )
         });
         format!(

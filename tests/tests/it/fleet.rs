@@ -14,3 +14,4 @@ mod shards;
 mod stand;
 mod store;
 mod table;
+mod tour;

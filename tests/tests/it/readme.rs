@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use interlock_tests::console::Step;
 use interlock_tests::personas::{self, Persona};
 use interlock_tests::system::{Plan, System};
-use interlock_tests::{console, repository};
+use interlock_tests::{console, poll, repository};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::personas::stage::fleet::{FLEET, held};
+use crate::personas::stage::text;
 
 /// Where the second tour begins.
 const PEOPLE: &str = "## Five more";
@@ -20,9 +22,40 @@ fn tours() -> (String, String) {
     (first.to_owned(), second.to_owned())
 }
 
-/// Runs a tour with these words of it replaced.
-fn run(tour: &str, system: &System, folders: &[(&str, &str)]) {
-    let steps = console::steps(tour);
+/// The steps of the tour with people.
+pub(crate) fn people() -> Vec<Step> {
+    console::steps(&tours().1)
+}
+
+/// Registers the mowers of the tour with people and takes its steps. Gives the
+/// ids of the mowers.
+pub(crate) async fn walk(system: &System, steps: &[Step]) -> Vec<String> {
+    let mut mowers = Vec::new();
+    for name in ["Front lawn", "Orchard", "Courtyard"] {
+        let mower = json!({
+            "name": name, "vendor": "Interlock", "model": "Simulated luba",
+            "serial": Uuid::new_v4().to_string(),
+            "connection": { "kind": "simulated", "options": { "profile": "luba", "speed": 5 } },
+        });
+        let path = format!("{FLEET}/mowers");
+        let answer = poll::until_async("the account is known", async || {
+            let answer = system.post(Persona::Manager, &path, &mower).await;
+            (answer.status != 404).then_some(answer)
+        })
+        .await;
+        let id = text(&answer.expect(201).json()["id"]);
+        held(system, &id).await;
+        mowers.push(id);
+    }
+    let tokens = system.folder().join("tokens");
+    personas::write_tokens(&system.idp, &tokens).expect("a folder of ours");
+    let tokens = tokens.display().to_string();
+    run(steps, system, &[("var/up/tokens", &tokens)]);
+    mowers
+}
+
+/// Takes the steps of a tour with these words of it replaced.
+fn run(steps: &[Step], system: &System, folders: &[(&str, &str)]) {
     assert!(steps.len() > 5, "the tour has {} steps", steps.len());
     let gateway = system.gateway();
     let addresses = [
@@ -33,7 +66,7 @@ fn run(tour: &str, system: &System, folders: &[(&str, &str)]) {
         .each_ref()
         .map(|(shown, here)| (*shown, here.as_str()));
     let shown: Vec<_> = shown.into_iter().chain(folders.iter().copied()).collect();
-    if let Err(report) = console::run(&steps, &repository::root(), &shown) {
+    if let Err(report) = console::run(steps, &repository::root(), &shown) {
         panic!("README.md, {report}");
     }
 }
@@ -41,24 +74,11 @@ fn run(tour: &str, system: &System, folders: &[(&str, &str)]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tour_works_word_for_word() {
     let system = System::start(Plan::OPEN).await;
-    run(&tours().0, &system, &[]);
+    run(&console::steps(&tours().0), &system, &[]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tour_with_people_works_word_for_word() {
     let system = System::start(Plan::ENFORCED.with_mowers()).await;
-    for name in ["Front lawn", "Orchard", "Courtyard"] {
-        let mower = json!({
-            "name": name, "vendor": "Interlock", "model": "Simulated luba",
-            "serial": Uuid::new_v4().to_string(),
-            "connection": { "kind": "simulated", "options": { "profile": "luba", "speed": 5 } },
-        });
-        let path = format!("{FLEET}/mowers");
-        let answer = system.post(Persona::Manager, &path, &mower).await;
-        held(&system, answer.expect(201).json()["id"].as_str().unwrap()).await;
-    }
-    let tokens = system.folder().join("tokens");
-    personas::write_tokens(&system.idp, &tokens).expect("a folder of ours");
-    let tokens = tokens.display().to_string();
-    run(&tours().1, &system, &[("var/up/tokens", &tokens)]);
+    walk(&system, &people()).await;
 }

@@ -149,7 +149,8 @@ pub(crate) struct Gateway<'a> {
     pub(crate) issuer: Option<SocketAddr>,
     pub(crate) ports: Ports,
     pub(crate) drones: SocketAddr,
-    pub(crate) mowers: SocketAddr,
+    /// The replicas of the mower service.
+    pub(crate) mowers: &'a [SocketAddr],
     pub(crate) store: &'a Store,
     pub(crate) bundle: PathBuf,
     pub(crate) audit: PathBuf,
@@ -175,6 +176,7 @@ impl Gateway<'_> {
             Store::Embedded(file) => format!("kind = \"embedded\"\npath = {file:?}"),
             Store::Redis(address) => format!("kind = \"redis\"\nurl = \"redis://{address}\""),
         };
+        let mowers: Vec<String> = mowers.iter().map(|it| format!("http://{it}")).collect();
         // The clients that the trial's agent and service call themselves.
         let (hosts, auth) = match self.issuer {
             None => (String::new(), "mode = \"open\"".to_owned()),
@@ -220,7 +222,7 @@ key_file = {drone_keys:?}
 
 [[service]]
 name = "mowers"
-url = "http://{mowers}"
+url = {mowers:?}
 object = "{ACCOUNT}"
 key_file = {mower_keys:?}
 "#

@@ -118,7 +118,7 @@ impl<'a> System<'a> {
             let ops = [self.ports.ops];
             let mowers = self.start_mowers(&FIRST, &ops, &foundation).await?;
             let ports = self.ports;
-            self.start_gateway(&FIRST, ports, [drones, mowers], &store)
+            self.start_gateway(&FIRST, ports, drones, &[mowers], &store)
                 .await?;
         }
         self.create_account().await?;
@@ -134,8 +134,8 @@ impl<'a> System<'a> {
         self.state.write("demo.json", &format!("{demo:#}\n"))
     }
 
-    /// A gateway forwards to one address of each service, so each has a mower
-    /// service of its own; the two share their records and the bus.
+    /// Each gateway calls a mower service of its own and turns to the other one
+    /// when that is gone; the two share their records and the bus.
     async fn start_twice(&mut self, drones: SocketAddr, store: &Store) -> Outcome {
         let bus = self.start_nats().await?;
         let records = self.start_postgres().await?;
@@ -148,8 +148,11 @@ impl<'a> System<'a> {
             self.start_device(set, &all, &foundation).await?;
         }
         let (one, two) = (self.ports, self.second);
-        for (set, ports, mowers) in [(&FIRST, one, first), (&SECOND, two, second)] {
-            self.start_gateway(set, ports, [drones, mowers], store)
+        for (set, ports, mowers) in [
+            (&FIRST, one, [first, second]),
+            (&SECOND, two, [second, first]),
+        ] {
+            self.start_gateway(set, ports, drones, &mowers, store)
                 .await?;
         }
         Ok(())
@@ -291,7 +294,8 @@ impl<'a> System<'a> {
         &mut self,
         set: &Set,
         ports: Ports,
-        [drones, mowers]: [SocketAddr; 2],
+        drones: SocketAddr,
+        mowers: &[SocketAddr],
         store: &Store,
     ) -> Outcome {
         let folder = |what: &str| {

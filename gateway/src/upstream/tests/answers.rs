@@ -51,7 +51,7 @@ fn endpoints_are_checked() {
     let check = |authority: &str, sound: bool| {
         let endpoint = Endpoint {
             service: "drones".to_owned(),
-            authority: authority.to_owned(),
+            authorities: vec![authority.to_owned()],
         };
         let result = Upstreams::new(&[endpoint], &UpstreamLimits::default());
         assert_eq!(result.is_ok(), sound, "{authority}");
@@ -67,7 +67,7 @@ fn endpoints_are_checked() {
 
     let twice = ["a:1", "b:1"].map(|authority| Endpoint {
         service: "drones".to_owned(),
-        authority: authority.to_owned(),
+        authorities: vec![authority.to_owned()],
     });
     let result = Upstreams::new(&twice, &UpstreamLimits::default());
     assert!(matches!(result, Err(EndpointError::Duplicate { .. })));

@@ -63,6 +63,15 @@ pub(super) struct Peer {
 }
 
 impl Peer {
+    /// One that counts for itself.
+    pub(super) fn of(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            seen: Arc::default(),
+            number: 1,
+        }
+    }
+
     /// Reads one request with a sized body; `None` when the client closed.
     pub(super) async fn request(&mut self) -> Option<String> {
         let mut read = Vec::new();
@@ -136,15 +145,59 @@ where
     (address, seen)
 }
 
+/// Where nobody listens.
+pub(super) async fn dead() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// A process that was stopped: the kernel takes connections and bytes, and
+/// nobody answers.
+pub(super) fn frozen() -> (SocketAddr, std::net::TcpListener) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    (listener.local_addr().unwrap(), listener)
+}
+
+/// How many connections a frozen process was sent since it was asked last.
+pub(super) fn knocks(frozen: &std::net::TcpListener) -> usize {
+    std::iter::from_fn(|| frozen.accept().ok()).count()
+}
+
+/// A listener whose queue is full: connections to it are neither made nor
+/// refused. It is one as long as what is returned lives.
+pub(super) fn black_hole() -> (SocketAddr, impl Sized) {
+    use socket2::{Domain, Socket, Type};
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+    listener.bind(&any.into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let knock = || {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        // It is under way, or waits for a place.
+        let _under_way = socket.connect(&address.into());
+        socket
+    };
+    let queue: Vec<Socket> = std::iter::repeat_with(knock).take(4).collect();
+    (address, (listener, queue))
+}
+
 /// The client, with one service `drones` at `address`.
 pub(super) fn client(address: SocketAddr) -> Upstreams {
     client_with(address, &UpstreamLimits::default())
 }
 
 pub(super) fn client_with(address: SocketAddr, limits: &UpstreamLimits) -> Upstreams {
+    client_of(&[address], limits)
+}
+
+/// The client, with one service `drones` at each of these addresses.
+pub(super) fn client_of(addresses: &[SocketAddr], limits: &UpstreamLimits) -> Upstreams {
     let endpoint = Endpoint {
         service: "drones".to_owned(),
-        authority: address.to_string(),
+        authorities: addresses.iter().map(SocketAddr::to_string).collect(),
     };
     Upstreams::new(&[endpoint], limits).unwrap()
 }
@@ -158,6 +211,7 @@ pub(super) fn get() -> Outbound {
         client: None,
         body: OutboundBody::whole(Bytes::new()),
         stream: false,
+        repeatable: true,
     }
 }
 
@@ -166,6 +220,7 @@ pub(super) fn post(body: &'static str) -> Outbound {
         method: Method::POST,
         path_and_query: PathAndQuery::from_static("/api/missions"),
         body: OutboundBody::whole(Bytes::from_static(body.as_bytes())),
+        repeatable: false,
         ..get()
     }
 }

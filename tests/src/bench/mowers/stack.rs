@@ -169,7 +169,7 @@ fn gateway(
     std::fs::create_dir(&state).expect("a folder of ours");
     // Nothing asks for a drone here.
     let mut config = GatewayConfig::new(mowers.address(), vec![key("drones-1")], state);
-    config.mowers = Some((mowers.address(), keys));
+    config.mowers = Some((vec![mowers.address()], keys));
     config.authority = Authority::Issuer(idp.issuer());
     config.log = "warn".to_owned();
     // One caller gives every command here.

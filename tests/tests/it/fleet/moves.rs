@@ -28,8 +28,8 @@ impl Rig {
         let system = System::start_with(Plan::PAIR.with_mowers(), |mut config| {
             let first = config.state.ends_with("gateway-1");
             if let Some((fleet, _)) = config.mowers.as_mut().filter(|_| first) {
-                aside.aim(*fleet);
-                *fleet = aside.address();
+                aside.aim(fleet[0]);
+                *fleet = vec![aside.address()];
             }
             config
         })

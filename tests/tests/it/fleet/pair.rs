@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use interlock_tests::chaos::Line;
 use interlock_tests::http::{Answer, Call};
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
@@ -18,7 +17,7 @@ use crate::crashes::case::brisk;
 use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
 
-const PAIR: Shape = Shape {
+pub(super) const PAIR: Shape = Shape {
     plan: Plan::PAIR.with_mowers(),
     shards: 2,
     replicas: 2,
@@ -28,6 +27,20 @@ const PAIR: Shape = Shape {
     lease: 10,
     ..Shape::ONE
 };
+
+/// Tells each gateway of both replicas, without a relay between: a process that
+/// is gone refuses connections as only its kernel does.
+pub(super) async fn with_both(mut spread: Spread) -> Spread {
+    let replicas = vec![spread.fleet().address(), spread.others[0].address()];
+    for gateway in &mut spread.system.gateways {
+        let (known, _) = gateway.config.mowers.as_mut().expect("a fleet");
+        known.clone_from(&replicas);
+        gateway.process.kill();
+        gateway.restart();
+        gateway.ready().await;
+    }
+    spread
+}
 
 /// Commands that flow while a replica dies.
 const COMMANDS: usize = 24;
@@ -49,7 +62,7 @@ fn call(spread: &Spread, mowers: &[Mower], number: usize) -> Call {
 /// each key names one command.
 #[tokio::test]
 async fn one_replica_is_killed() {
-    let mut spread = Spread::start_with(PAIR, brisk).await;
+    let mut spread = with_both(Spread::start_with(PAIR, brisk).await).await;
     let mut mowers = Vec::new();
     for _ in 0..4 {
         mowers.push(mower(&spread.system).await);
@@ -61,18 +74,18 @@ async fn one_replica_is_killed() {
         (spread.nats.taken("COMMAND").await > 2).then_some(())
     })
     .await;
-    // As a load balancer does with one that is gone.
-    let second = spread.others[0].address();
     spread.fleet().process.kill();
-    spread.system.fleet.aim(second);
-    spread.system.fleet.set(Line::Cut);
     let mut first: HashMap<usize, Answer> = HashMap::new();
     for (number, answer) in flowing.into_iter().enumerate() {
         if let Ok(answer) = answer.await.expect("the call is made") {
             first.insert(number, answer);
         }
     }
-    spread.system.fleet.set(Line::Up);
+    // Each gateway turned to the other one by itself.
+    for gateway in &spread.system.gateways {
+        let switches = gateway.metric("interlock_upstream_switches_total").await;
+        assert!(switches >= 1.0, "{switches}");
+    }
 
     let mut ids = Vec::new();
     for number in 0..COMMANDS {

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use super::{Foundation, Mowers, Ports};
+use super::{Foundation, Gateway, Mowers, Ports, Store};
 
 fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
@@ -77,4 +77,23 @@ fn one_process_has_everything_inside() {
         "{text}"
     );
     assert!(text.contains("[bus]\nkind = \"local\"\n"), "{text}");
+}
+
+#[test]
+fn a_gateway_is_told_of_every_replica() {
+    let text = Gateway {
+        issuer: None,
+        ports: Ports::from_base(8080),
+        drones: at("127.0.0.1:1"),
+        mowers: &[at("127.0.0.1:2"), at("127.0.0.1:3")],
+        store: &Store::Redis(at("127.0.0.1:4")),
+        bundle: "/bundle".into(),
+        audit: "/audit".into(),
+        kept: "/kept".into(),
+        drone_keys: "/drones.key".into(),
+        mower_keys: "/mowers.key".into(),
+    }
+    .text();
+    let url = "url = [\"http://127.0.0.1:2\", \"http://127.0.0.1:3\"]\n";
+    assert!(text.contains(url), "{text}");
 }
