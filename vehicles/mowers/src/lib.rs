@@ -17,7 +17,6 @@ pub mod drive;
 pub mod gateway_link;
 pub mod heartbeat;
 pub mod hierarchy;
-pub mod json;
 pub mod leader;
 pub mod operations;
 pub mod preview;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use interlock_guard::{Clock, Guard, Keys};
+use interlock_guard::{Clock, Guard, Keys, server};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -30,7 +30,7 @@ use crate::hierarchy::{listen, outbox, reconcile};
 use crate::preview::Previews;
 use crate::records::{Records, RecordsError};
 use crate::service::router::{RouterError, router};
-use crate::service::{Fleet, SERVICE, server};
+use crate::service::{Fleet, SERVICE};
 use crate::sim::{RuntimeClock, Simulated};
 use crate::{heartbeat, leader};
 

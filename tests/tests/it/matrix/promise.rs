@@ -1,7 +1,8 @@
 //! One call while something is broken, held against what its cell promises.
 
-use interlock_surface::{Method, 
-    Answer as Promised, Case, Cell, Class, CodeFate, Idempotency, KeyFate, Relation, Row, ServedBy,
+use interlock_surface::{
+    Answer as Promised, Case, Cell, Class, CodeFate, Idempotency, KeyFate, Method, Relation, Row,
+    ServedBy,
 };
 use interlock_tests::http::{Answer, Call};
 use interlock_tests::personas::Persona;
