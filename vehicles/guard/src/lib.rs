@@ -5,7 +5,8 @@
 //! that it did: a handler that asks for one cannot be reached without it.
 //!
 //! Around it stands what every such service does alike: [`server`] listens, [`json`] reads bodies
-//! strictly, [`process`] logs, heeds signals and ends.
+//! strictly, [`process`] logs, heeds signals and ends, [`ops`] tells operators how it
+//! goes.
 //!
 //! The format, and what a service in any other language must check, is in `docs/GRANTS.md`;
 //! `docs/grant-vectors.json` holds fixed examples, good and bad, that this crate's tests read.
@@ -20,6 +21,7 @@ mod internal;
 pub mod json;
 mod keys;
 mod layer;
+pub mod ops;
 mod problem;
 pub mod process;
 mod replay;

@@ -19,6 +19,7 @@ pub mod heartbeat;
 pub mod hierarchy;
 pub mod leader;
 pub mod operations;
+pub mod ops;
 pub mod preview;
 pub mod process;
 pub mod records;

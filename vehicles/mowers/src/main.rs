@@ -1,6 +1,7 @@
 //! `interlock-mowers`: the mower service, a device gateway, and what creates an account.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use interlock_mowers::account::{self, AccountError};
 use interlock_mowers::config::{Config, ConfigError, KEYS_VARIABLE};
 use interlock_mowers::process::{ProcessError, Service, device_gateway};
 use thiserror::Error;
+use tokio::net::TcpListener;
 
 /// The mower service, a device gateway, and what creates an account
 #[derive(Debug, Parser)]
@@ -137,15 +139,16 @@ fn read_config(path: &Path) -> Result<Config, Failure> {
 async fn serve(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
     let ending = process::ending()?;
-    let listen = config.listen;
+    let (listen, ops) = (config.listen, config.ops);
     let keys = Keys::new(config.keys.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let service = Service::start(config, keys.clone(), clock).await?;
     let listener = process::listen(listen).await?;
+    let ops = listen_ops(ops).await?;
     reread_keys(path.to_owned(), keys)?;
     let address = listener.local_addr().map_err(SetUpError::Io)?;
     process::say(&format!("listening on {address}"))?;
-    service.serve(listener, ending).await?;
+    service.serve(listener, ops, ending).await?;
     tracing::info!("ended");
     Ok(())
 }
@@ -153,15 +156,26 @@ async fn serve(path: &Path) -> Result<(), Failure> {
 async fn hold_shard(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
     let ending = process::ending()?;
+    let ops = listen_ops(config.ops).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let serving = |shard: &str| {
         if let Err(error) = process::say(&format!("serving shard {shard}")) {
             tracing::warn!("nobody reads what this process says: {error}");
         }
     };
-    device_gateway(config, clock, serving, ending).await?;
+    device_gateway(config, ops, clock, serving, ending).await?;
     tracing::info!("ended");
     Ok(())
+}
+
+/// The listener of operators, where one is configured.
+async fn listen_ops(address: Option<SocketAddr>) -> Result<Option<TcpListener>, SetUpError> {
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    let listener = process::listen(address).await?;
+    process::say(&format!("operations on {}", listener.local_addr()?))?;
+    Ok(Some(listener))
 }
 
 /// SIGHUP reads the keys again.

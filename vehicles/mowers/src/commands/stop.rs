@@ -127,6 +127,12 @@ async fn send(fleet: &Arc<Fleet>, head: Option<&Head>, records: Vec<Record>) -> 
     let envelopes: Vec<Envelope> = records.iter().map(|it| it.envelope.clone()).collect();
     let mut sending = Sending::start(Arc::clone(fleet), envelopes);
     let told = sending.wait(ANSWER_WITHIN).await;
+    for told in &told {
+        let counters = &fleet.control.counters;
+        counters
+            .commands
+            .add(CommandKind::EmergencyStop, told.handed_on());
+    }
     fleet.crash.reached(CrashPoint::StopPublished).await;
     let recorded = noted::note(fleet, head, &records).await;
     Sent {
