@@ -30,6 +30,8 @@ pub struct MowersConfig {
     pub spool: PathBuf,
     /// What its device gateway must not forget.
     pub state: PathBuf,
+    /// Whether it tells operators how it goes, at a port that it chooses.
+    pub operations: bool,
     /// Lines added at the end of the file: whole tables.
     pub extra: String,
     /// Variables of its environment.
@@ -48,6 +50,7 @@ impl MowersConfig {
             bus: "kind = \"local\"".to_owned(),
             spool: folder.join("stops.spool"),
             state: folder.join("device-gateway"),
+            operations: false,
             extra: String::new(),
             environment: Vec::new(),
         }
@@ -70,8 +73,13 @@ impl MowersConfig {
 
     fn text(&self) -> String {
         let name = &self.name;
+        let operations = match self.operations {
+            true => "ops = \"127.0.0.1:0\"",
+            false => "",
+        };
         format!(
             r#"listen = "{}"
+{operations}
 account = "{ACCOUNT}"
 gateway_ops = ["http://{}"]
 keys = {:?}
@@ -132,6 +140,11 @@ impl Mowers {
     /// Where it takes requests.
     pub fn address(&self) -> SocketAddr {
         self.config.listen
+    }
+
+    /// Where it tells operators how it goes, where it was told to.
+    pub fn operations(&mut self) -> SocketAddr {
+        operations(&mut self.process)
     }
 
     /// What it was told.
@@ -210,6 +223,11 @@ impl Shard {
         }
     }
 
+    /// Where it tells operators how it goes, where it was told to.
+    pub fn operations(&mut self) -> SocketAddr {
+        operations(&mut self.process)
+    }
+
     /// Starts it again after its end, with what it must not have forgotten.
     ///
     /// # Panics
@@ -230,6 +248,16 @@ pub fn arrivals(process: &Process, command: &str) -> usize {
 
 /// What the simulation says when a command reaches a mower.
 const ARRIVAL: &str = "a command reaches the simulated mower";
+
+fn operations(process: &mut Process) -> SocketAddr {
+    process.ready("`operations on ADDRESS` on standard output", |out| {
+        // A line without its end may still be growing.
+        let mut lines = out.split_inclusive('\n');
+        let address =
+            lines.find_map(|line| line.strip_suffix('\n')?.strip_prefix("operations on "));
+        address?.parse().ok()
+    })
+}
 
 fn write(config: &MowersConfig, folder: &Path) -> PathBuf {
     let file = config.file(folder);

@@ -26,7 +26,6 @@ pub trait Metrics: Send + Sync + 'static {
 }
 
 /// Answers with these numbers.
-#[must_use]
 pub fn router(metrics: Arc<dyn Metrics>) -> Router {
     Router::new()
         .route("/healthz", get(healthz))

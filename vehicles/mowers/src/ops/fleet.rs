@@ -44,6 +44,11 @@ pub(super) async fn write(fleet: &Fleet, exposition: &mut Exposition) {
             counters.stops_degraded.get(),
         ),
         (
+            "interlock_mowers_stops_frequent_total",
+            "Times that one issuer stopped more than 20 times within an hour; the log names it",
+            counters.stops_frequent.get(),
+        ),
+        (
             "interlock_mowers_paced_unsent_total",
             "Commands of many whose turn came after their life",
             counters.paced_unsent.get(),
