@@ -34,6 +34,8 @@ pub struct MowersConfig {
     pub spool: PathBuf,
     /// What its device gateway must not forget.
     pub state: PathBuf,
+    /// Whether it tells operators how it goes, at a port that it chooses.
+    pub operations: bool,
     /// For how many seconds a shard keeps a mower without a word from the service.
     pub lease: u8,
     /// Lines added to the `[settings]` table.
@@ -54,6 +56,7 @@ impl MowersConfig {
             bus: "kind = \"local\"".to_owned(),
             spool: folder.join("stops.spool"),
             state: folder.join("device-gateway"),
+            operations: false,
             lease: LEASE,
             extra: String::new(),
             environment: Vec::new(),
@@ -77,8 +80,13 @@ impl MowersConfig {
 
     fn text(&self) -> String {
         let name = &self.name;
+        let operations = match self.operations {
+            true => "ops = \"127.0.0.1:0\"",
+            false => "",
+        };
         format!(
             r#"listen = "{}"
+{operations}
 account = "{ACCOUNT}"
 gateway_ops = ["http://{}"]
 keys = {:?}
@@ -142,6 +150,11 @@ impl Mowers {
     /// Where it takes requests.
     pub fn address(&self) -> SocketAddr {
         self.config.listen
+    }
+
+    /// Where it tells operators how it goes, where it was told to.
+    pub fn operations(&mut self) -> SocketAddr {
+        operations(&mut self.process)
     }
 
     /// What it was told.
@@ -220,6 +233,11 @@ impl Shard {
         }
     }
 
+    /// Where it tells operators how it goes, where it was told to.
+    pub fn operations(&mut self) -> SocketAddr {
+        operations(&mut self.process)
+    }
+
     /// Starts it again after its end, with what it must not have forgotten.
     ///
     /// # Panics
@@ -240,6 +258,16 @@ pub fn arrivals(process: &Process, command: &str) -> usize {
 
 /// What the simulation says when a command reaches a mower.
 const ARRIVAL: &str = "a command reaches the simulated mower";
+
+fn operations(process: &mut Process) -> SocketAddr {
+    process.ready("`operations on ADDRESS` on standard output", |out| {
+        // A line without its end may still be growing.
+        let mut lines = out.split_inclusive('\n');
+        let address =
+            lines.find_map(|line| line.strip_suffix('\n')?.strip_prefix("operations on "));
+        address?.parse().ok()
+    })
+}
 
 fn write(config: &MowersConfig, folder: &Path) -> PathBuf {
     let file = config.file(folder);

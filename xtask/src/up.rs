@@ -127,6 +127,7 @@ async fn watch(system: &mut System<'_>, options: &Options, state: &State) -> Out
     } else {
         String::new()
     };
+    println!("metrics: {}", system.metrics());
     println!(
         "ready: gateway http://{} · ops http://{}{second} · logs {} · demo {}{tokens}",
         ports.gateway,

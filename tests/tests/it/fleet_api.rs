@@ -8,6 +8,7 @@ mod confusion;
 mod driving;
 mod faults;
 mod hidden;
+mod numbers;
 mod replays;
 mod stage;
 mod worked;

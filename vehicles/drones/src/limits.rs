@@ -4,12 +4,12 @@
 //! flown: each lane- or slot-shifted point of each drone, not only the route,
 //! and the place each drone starts from.
 
+use interlock_guard::json::Json;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Command, Formation, MissionRequest, MissionType, drone_id};
 use crate::fence::Placed;
 use crate::geometry::Point;
-use crate::json::Json;
 use crate::paths::offset;
 
 mod fields;

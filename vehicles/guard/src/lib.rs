@@ -4,6 +4,10 @@
 //! nothing else. [`require_grant`] checks it before a handler runs, and [`Granted`] is the proof
 //! that it did: a handler that asks for one cannot be reached without it.
 //!
+//! Around it stands what every such service does alike: [`server`] listens, [`json`] reads bodies
+//! strictly, [`process`] logs, heeds signals and ends, [`ops`] tells operators how it
+//! goes.
+//!
 //! The format, and what a service in any other language must check, is in `docs/GRANTS.md`;
 //! `docs/grant-vectors.json` holds fixed examples, good and bad, that this crate's tests read.
 
@@ -14,10 +18,14 @@ pub mod evaluations;
 mod feed;
 mod guard;
 mod internal;
+pub mod json;
 mod keys;
 mod layer;
+pub mod ops;
 mod problem;
+pub mod process;
 mod replay;
+pub mod server;
 
 pub use crate::claims::{Approval, Caller, CallerKind, Claims, Party, Proposer, Standing};
 pub use crate::clock::{Clock, SystemClock};

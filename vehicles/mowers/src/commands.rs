@@ -36,6 +36,7 @@ pub mod settle;
 pub mod spool;
 pub mod status;
 pub mod stop;
+pub mod stops;
 pub mod store;
 
 #[cfg(test)]
@@ -48,6 +49,7 @@ use epochs::StopEpochs;
 use paced::Paced;
 use pacer::Pacer;
 use spool::{Spool, SpoolError};
+use stop::rate::StopRate;
 
 /// Between two attempts to empty the spool.
 const REPLAY: Duration = Duration::from_millis(500);
@@ -63,6 +65,8 @@ pub struct Control {
     pub pacer: Pacer,
     /// Commands that wait for their turn.
     pub paced: Paced,
+    /// How often each issuer stops.
+    pub stop_rate: StopRate,
     /// What happened so often.
     pub counters: Counters,
 }
@@ -95,6 +99,7 @@ impl Control {
             spool: Spool::open(spool)?,
             pacer: Pacer::default(),
             paced: Paced::default(),
+            stop_rate: StopRate::default(),
             counters: Counters::default(),
         })
     }

@@ -39,6 +39,8 @@ const GAP: u64 = 2;
 pub struct Config {
     /// Where to listen for the gateway.
     pub listen: SocketAddr,
+    /// Where to tell operators how it goes; nowhere unless it is configured.
+    pub ops: Option<SocketAddr>,
     /// An account that is made at the start where it is missing, with a plan that includes
     /// everything: for the open mode.
     pub account: Option<String>,
@@ -126,10 +128,8 @@ impl Config {
             ConfigError(vec![format!("not TOML{place}: {}", error.message())])
         })?;
         let mut fields = Fields::new(table);
-        let listen = fields.required("listen", |text| {
-            let read = text.parse::<SocketAddr>();
-            read.map_err(|_| "must be `address:port`".to_owned())
-        });
+        let listen = fields.required("listen", address);
+        let ops = fields.optional("ops", address);
         let account = fields.optional("account", identifier);
         let gateway_ops = fields.texts("gateway_ops", |text| match text.strip_prefix("http://") {
             Some(rest) => host_and_port(rest.trim_end_matches('/')),
@@ -172,6 +172,7 @@ impl Config {
             {
                 Ok(Self {
                     listen,
+                    ops,
                     account,
                     keys,
                     keys_are_fixed,
@@ -189,6 +190,11 @@ impl Config {
             _ => Err(ConfigError(faults)),
         }
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let read = text.parse::<SocketAddr>();
+    read.map_err(|_| "must be `address:port`".to_owned())
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {

@@ -32,6 +32,7 @@ mod journal;
 pub mod leases;
 mod ledger;
 pub mod metrics;
+mod numbers;
 mod preview;
 mod reading;
 mod requests;
@@ -49,6 +50,7 @@ pub use adapters::{Adapter, AdapterError, Adapters};
 pub use config::{Bounds, Config, Times};
 pub use journal::JournalError;
 pub use metrics::Counts;
+pub use numbers::Numbers;
 pub use simulated::SimulatedMowers;
 
 use holding::{Holding, Inboxes};
@@ -144,6 +146,12 @@ impl DeviceGateway {
     #[must_use]
     pub fn ready(&self) -> bool {
         *self.told.borrow() && self.shared.bus.connected()
+    }
+
+    /// What it is told from, for as long as anybody asks.
+    #[must_use]
+    pub fn numbers(&self) -> Numbers {
+        Numbers::new(Arc::clone(&self.shared), self.told.clone())
     }
 
     /// Ends it: driving stops, what waits is answered as not sent, the leases

@@ -1,20 +1,19 @@
 //! `interlock-mowers`: the mower service, a device gateway, and what creates an account.
 
-use std::io::{self, Write};
+use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
+use interlock_guard::process::{self, Reread, SetUpError, exit};
 use interlock_guard::{Clock, Keys, SystemClock};
 use interlock_mowers::account::{self, AccountError};
 use interlock_mowers::config::{Config, ConfigError, KEYS_VARIABLE};
 use interlock_mowers::process::{ProcessError, Service, device_gateway};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
-use tracing_subscriber::filter::{EnvFilter, ParseError};
 
 /// The mower service, a device gateway, and what creates an account
 #[derive(Debug, Parser)]
@@ -67,53 +66,40 @@ enum Account {
 /// Why the process could not do its work.
 #[derive(Debug, Error)]
 enum Failure {
-    #[error("cannot read `{}`: {source}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
-    #[error(
-        "`INTERLOCK_LOG` is `{filter}`, which is no log filter: {source}; write it like `info`"
-    )]
-    LogFilter { filter: String, source: ParseError },
+    #[error(transparent)]
+    SetUp(#[from] SetUpError),
     #[error("configuration:\n{0}")]
     Config(#[from] ConfigError),
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error(transparent)]
     Account(#[from] AccountError),
-    #[error("cannot listen on `{address}`: {source}")]
-    Listen { address: String, source: io::Error },
-    #[error("{0}")]
-    Io(#[from] io::Error),
+    #[error("no runtime: {0}")]
+    Runtime(#[from] io::Error),
 }
 
 impl Failure {
-    /// The codes of BSD's sysexits.h, where one fits.
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Unreadable { .. }
-            | Self::LogFilter { .. }
-            | Self::Config(_)
-            | Self::Process(ProcessError::Alone) => 64,
-            Self::Account(_) => 69,
-            Self::Process(ProcessError::Router(_)) => 70,
-            Self::Process(_) | Self::Listen { .. } | Self::Io(_) => 71,
+            Self::SetUp(error) => error.exit_code(),
+            Self::Config(_) | Self::Process(ProcessError::Alone) => exit::USAGE,
+            Self::Account(_) => exit::UNAVAILABLE,
+            Self::Process(ProcessError::Router(_)) => exit::SOFTWARE,
+            Self::Process(_) | Self::Runtime(_) => exit::OS,
         }
     }
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // What a person sees first, whatever happens to the log.
-            let _ = writeln!(io::stderr(), "interlock-mowers: {failure}");
-            ExitCode::from(failure.exit_code())
-        }
-    }
+    process::end(
+        "interlock-mowers",
+        run(Arguments::parse()),
+        Failure::exit_code,
+    )
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
-    init_logging()?;
+    process::log()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -135,111 +121,69 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
                     features,
                     time_zone,
                 };
-                say(&account::create(&config, &wanted).await?)
+                let made = account::create(&config, &wanted).await?;
+                Ok(process::say(&made)?)
             }
         }
     })
 }
 
-/// JSON lines on standard error, as much as `INTERLOCK_LOG` says, like the gateway's.
-fn init_logging() -> Result<(), Failure> {
-    let filter = std::env::var("INTERLOCK_LOG").unwrap_or_else(|_| "info".to_owned());
-    let chosen =
-        EnvFilter::try_new(&filter).map_err(|source| Failure::LogFilter { filter, source })?;
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(chosen)
-        .with_writer(io::stderr)
-        .init();
-    Ok(())
-}
-
 fn read_config(path: &Path) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|source| Failure::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = process::read(path)?;
     let environment = |name: &str| std::env::var(name).ok();
     Ok(Config::read(&text, environment, |file| {
         std::fs::read_to_string(file)
     })?)
 }
 
-/// One line on standard output, for whoever waits for it.
-fn say(line: &str) -> Result<(), Failure> {
-    writeln!(io::stdout(), "{line}")?;
-    Ok(io::stdout().flush()?)
-}
-
 async fn serve(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
-    // From here on a signal ends the process in order.
-    let ending = on_signals()?;
-    let listen = config.listen;
+    let ending = process::ending()?;
+    let (listen, ops) = (config.listen, config.ops);
     let keys = Keys::new(config.keys.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let service = Service::start(config, keys.clone(), clock).await?;
-    let listener = TcpListener::bind(listen)
-        .await
-        .map_err(|source| Failure::Listen {
-            address: listen.to_string(),
-            source,
-        })?;
-    rotate_on_hangup(path.to_owned(), keys)?;
-    say(&format!("listening on {}", listener.local_addr()?))?;
-    service.serve(listener, ending).await?;
+    let listener = process::listen(listen).await?;
+    let ops = listen_ops(ops).await?;
+    reread_keys(path.to_owned(), keys)?;
+    let address = listener.local_addr().map_err(SetUpError::Io)?;
+    process::say(&format!("listening on {address}"))?;
+    service.serve(listener, ops, ending).await?;
     tracing::info!("ended");
     Ok(())
 }
 
 async fn hold_shard(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
-    let ending = on_signals()?;
+    let ending = process::ending()?;
+    let ops = listen_ops(config.ops).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let serving = |shard: &str| {
-        if let Err(error) = say(&format!("serving shard {shard}")) {
+        if let Err(error) = process::say(&format!("serving shard {shard}")) {
             tracing::warn!("nobody reads what this process says: {error}");
         }
     };
-    device_gateway(config, clock, serving, ending).await?;
+    device_gateway(config, ops, clock, serving, ending).await?;
     tracing::info!("ended");
     Ok(())
 }
 
-/// Becomes true with the first SIGTERM or SIGINT.
-fn on_signals() -> io::Result<watch::Receiver<bool>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let (ending, receiver) = watch::channel(false);
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        ending.send_replace(true);
-        // The receivers end with the process; until then the answer stays true.
-        std::future::pending::<()>().await;
-    });
-    Ok(receiver)
+/// The listener of operators, where one is configured.
+async fn listen_ops(address: Option<SocketAddr>) -> Result<Option<TcpListener>, SetUpError> {
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    let listener = process::listen(address).await?;
+    process::say(&format!("operations on {}", listener.local_addr()?))?;
+    Ok(Some(listener))
 }
 
-/// SIGHUP reads the keys again; a bad file changes nothing.
-fn rotate_on_hangup(path: PathBuf, keys: Keys) -> io::Result<()> {
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::spawn(async move {
-        while hangup.recv().await.is_some() {
-            match read_config(&path) {
-                Ok(config) if config.keys_are_fixed => tracing::error!(
-                    "the keys stay as they are: they come from {KEYS_VARIABLE}, which does not \
-                     change in a running process; use `key_file`, or start the service again"
-                ),
-                Ok(config) => {
-                    keys.rotate(config.keys);
-                    tracing::info!("the keys were read again");
-                }
-                Err(failure) => tracing::error!("the keys stay as they are: {failure}"),
-            }
-        }
-    });
-    Ok(())
+/// SIGHUP reads the keys again.
+fn reread_keys(path: PathBuf, keys: Keys) -> Result<(), SetUpError> {
+    process::reread_keys(keys, move || {
+        read_config(&path).map(|config| match config.keys_are_fixed {
+            true => Reread::Fixed(KEYS_VARIABLE),
+            false => Reread::Keys(config.keys),
+        })
+    })
 }

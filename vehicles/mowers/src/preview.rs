@@ -126,9 +126,11 @@ async fn ask(
 ) -> Result<Path, Problem> {
     let issuer = issuer(caller);
     let account = &member.account_id;
+    let ends = &fleet.control.counters.previews;
     let _running = fleet
         .previews
-        .begin(member.mower_id, account, &issuer.id, fleet.now())?;
+        .begin(member.mower_id, account, &issuer.id, fleet.now())
+        .inspect_err(|_| ends.limited.add())?;
     let request = PathRequest {
         mower_id: member.mower_id,
         account_id: account.clone(),
@@ -143,11 +145,21 @@ async fn ask(
         .bus
         .request(&subject, Bytes::from(payload), within)
         .await;
-    let bytes = answered.map_err(|error| silent(&error))?;
+    let bytes = answered.map_err(|error| {
+        ends.unanswered.add();
+        silent(&error)
+    })?;
     match serde_json::from_slice(&bytes) {
-        Ok(PathReply::Path(path)) => Ok(path),
-        Ok(PathReply::Error(error)) => Err(refused(error)),
+        Ok(PathReply::Path(path)) => {
+            ends.made.add();
+            Ok(path)
+        }
+        Ok(PathReply::Error(error)) => {
+            ends.refused.add();
+            Err(refused(error))
+        }
         Err(error) => {
+            ends.unanswered.add();
             tracing::error!("a preview cannot be read: {error}");
             let detail = "the device gateway's answer cannot be read".to_owned();
             Err(Problem::PathPreviewUnavailable(detail))

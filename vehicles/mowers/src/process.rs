@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use interlock_guard::{Clock, Guard, Keys};
+use interlock_guard::{Clock, Guard, Keys, server};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -27,10 +27,11 @@ use crate::device::{self, Adapter, AdapterError, Adapters, DeviceGateway, StartE
 use crate::gateway_link::GatewayLink;
 use crate::hierarchy::roster::Roster;
 use crate::hierarchy::{listen, outbox, reconcile};
+use crate::ops::{self, Told};
 use crate::preview::Previews;
 use crate::records::{Records, RecordsError};
 use crate::service::router::{RouterError, router};
-use crate::service::{Fleet, SERVICE, server};
+use crate::service::{Fleet, SERVICE};
 use crate::sim::{RuntimeClock, Simulated};
 use crate::{heartbeat, leader};
 
@@ -130,8 +131,14 @@ impl Service {
     pub async fn serve(
         mut self,
         listener: TcpListener,
+        ops: Option<TcpListener>,
         ending: watch::Receiver<bool>,
     ) -> Result<(), ProcessError> {
+        let told = Told {
+            fleet: Some(Arc::clone(&self.fleet)),
+            device: self.device.as_ref().map(DeviceGateway::numbers),
+        };
+        self.tasks.spawn(ops::serve(ops, told, ending.clone()));
         server::serve(listener, self.router, ending).await;
         if let Some(device) = self.device {
             device.end().await;
@@ -236,6 +243,7 @@ impl device::roster::Roster for Mowers {
 /// [`ProcessError`].
 pub async fn device_gateway(
     config: Config,
+    ops: Option<TcpListener>,
     clock: Arc<dyn Clock>,
     serving: impl FnOnce(&str),
     mut ending: watch::Receiver<bool>,
@@ -245,6 +253,12 @@ pub async fn device_gateway(
     }
     let bus = open_bus(&config.bus, &format!("shard {}", config.shard))?;
     let gateway = start_device(&config, bus, clock).await?;
+    let told = Told {
+        fleet: None,
+        device: Some(gateway.numbers()),
+    };
+    let mut tasks = JoinSet::new();
+    tasks.spawn(ops::serve(ops, told, ending.clone()));
     serving(&config.shard);
     if ending.wait_for(|ending| *ending).await.is_err() {
         tracing::debug!("nobody is left to end the device gateway but itself");

@@ -22,7 +22,6 @@ pub mod call;
 pub(crate) mod health;
 pub mod problem;
 pub mod router;
-pub mod server;
 pub mod settings;
 pub mod settle;
 

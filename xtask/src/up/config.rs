@@ -125,6 +125,7 @@ impl Mowers<'_> {
         let (records, bus) = (foundation.records(), foundation.bus());
         format!(
             r#"listen = "{listen}"
+ops = "127.0.0.1:0"
 account = "{ACCOUNT}"
 gateway_ops = {ops:?}
 keys = ["{key}"]

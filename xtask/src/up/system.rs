@@ -75,6 +75,8 @@ pub(crate) struct System<'a> {
     release: bool,
     issuer: Option<SocketAddr>,
     running: Vec<Process>,
+    /// The processes that tell numbers, and where.
+    metrics: Vec<(&'static str, SocketAddr)>,
 }
 
 impl<'a> System<'a> {
@@ -92,6 +94,7 @@ impl<'a> System<'a> {
             release,
             issuer: None,
             running: Vec::new(),
+            metrics: Vec::new(),
         }
     }
 
@@ -244,9 +247,15 @@ impl<'a> System<'a> {
         let file = self.configure(set, set.mowers, address, ops, foundation)?;
         let mut command = self.program("interlock-mowers");
         command.args(["serve", "--config"]).arg(file);
-        self.spawn(set.mowers, command)?
+        let process = self.spawn(set.mowers, command)?;
+        let address = process
             .ready("no `listening on`", async |log| listening(log))
-            .await
+            .await?;
+        let operations = process
+            .ready("no `operations on`", async |log| operations(log))
+            .await?;
+        self.metrics.push((set.mowers, operations));
+        Ok(address)
     }
 
     async fn start_device(
@@ -260,11 +269,26 @@ impl<'a> System<'a> {
         let mut command = self.program("interlock-mowers");
         command.args(["device-gateway", "--config"]).arg(file);
         let line = format!("serving shard {}\n", set.shard);
-        self.spawn(set.device, command)?
+        let process = self.spawn(set.device, command)?;
+        process
             .ready("no `serving shard`", async |log| {
                 log.contains(&line).then_some(())
             })
-            .await
+            .await?;
+        let operations = process
+            .ready("no `operations on`", async |log| operations(log))
+            .await?;
+        self.metrics.push((set.device, operations));
+        Ok(())
+    }
+
+    /// Where the mower services and device gateways tell their numbers.
+    pub(crate) fn metrics(&self) -> String {
+        let shown = self.metrics.iter();
+        let shown: Vec<String> = shown
+            .map(|(name, address)| format!("{name} http://{address}/metrics"))
+            .collect();
+        shown.join(" · ")
     }
 
     /// Writes the configuration of one process of `interlock-mowers`.
@@ -377,12 +401,22 @@ impl<'a> System<'a> {
     }
 }
 
-/// The address in a `listening on ADDRESS` line. A line without its end may
-/// still be growing.
+/// The address in a `listening on ADDRESS` line.
 fn listening(log: &str) -> Option<SocketAddr> {
+    address(log, "listening on ")
+}
+
+/// The same of the listener for operators.
+fn operations(log: &str) -> Option<SocketAddr> {
+    address(log, "operations on ")
+}
+
+/// The address in a line that begins so. A line without its end may still be
+/// growing.
+fn address(log: &str, begin: &str) -> Option<SocketAddr> {
     log.split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n'))
-        .find_map(|line| line.strip_prefix("listening on "))
+        .find_map(|line| line.strip_prefix(begin))
         .and_then(|address| address.trim().parse().ok())
 }
 

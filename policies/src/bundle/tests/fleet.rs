@@ -193,11 +193,12 @@ fn an_agent_looks_plans_calms_and_stops() {
         let Some(action) = row.action else { continue };
         let told = ask(&bundle, &bot, action, &object(row.resource), &enforced());
         use interlock_surface::Class::{GatedWrite, Plan, PrivateRead, Read, SafetyWrite};
-        let expected = row.calming
-            || matches!(
-                row.class,
-                Read | PrivateRead | Plan | GatedWrite | SafetyWrite
-            );
+        let kept = matches!(
+            row.class,
+            Read | PrivateRead | Plan | GatedWrite | SafetyWrite
+        );
+        // Who stops how often is for the people who manage the account.
+        let expected = row.calming || kept && row.relation != Relation::Manage;
         assert_eq!(told.starts_with("allow"), expected, "{row}: {told}");
     }
 }

@@ -12,7 +12,7 @@ use crate::personas::stage::fleet::{area, mower};
 use crate::personas::stage::text;
 
 /// Starts the service again with another bus; its records and mowers stay.
-async fn on(system: &mut System, bus: String, extra: &str) {
+pub(super) async fn on(system: &mut System, bus: String, extra: &str) {
     let fleet = system.mowers.as_mut().expect("mowers");
     fleet.process.kill();
     let config = fleet.config_mut();

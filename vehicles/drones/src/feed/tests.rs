@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use interlock_guard::{Key, KeySet, Keys, SystemClock, verify_feed};
+use interlock_guard::{Key, KeySet, Keys, SystemClock, server, verify_feed};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -56,7 +56,7 @@ async fn feed(answer: StatusCode) -> (Feed, Calls) {
         .with_state((Arc::clone(&calls), answer));
     let (ending, end) = tokio::sync::watch::channel(false);
     tokio::spawn(async move {
-        crate::server::serve(listener, router, end).await;
+        server::serve(listener, router, end).await;
         drop(ending);
     });
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -1,7 +1,8 @@
 //! The members of a request, taken one by one; what is left over is refused.
 
+use interlock_guard::json::Json;
+
 use crate::geometry::Point;
-use crate::json::Json;
 
 /// More unknown names than this are counted, not listed.
 const MOST_NAMED: usize = 10;

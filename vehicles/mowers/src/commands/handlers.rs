@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::ask::Ask;
 use super::bulk::{bulk, kept::Target};
 use super::request::{self, StopWords};
-use super::{issue, reads, stop};
+use super::{issue, reads, stop, stops};
 use crate::contract::{Command, CommandKind};
 use crate::drive;
 use crate::operations::{Answer, Effect};
@@ -72,6 +72,9 @@ pub const ROUTES: &[Route] = &[
     }),
     Route::new(Method::Get, "/api/v1/fleet/bulk/{bulk}", |method| {
         on(method, bulk_one)
+    }),
+    Route::new(Method::Get, "/api/v1/fleet/stops", |method| {
+        on(method, stops_by_issuer)
     }),
 ];
 
@@ -219,4 +222,8 @@ async fn bulk_one(
     Path(bulk): Path<Uuid>,
 ) -> Result<Response, Problem> {
     reads::bulk(&fleet, &call, bulk).await.map(respond)
+}
+
+async fn stops_by_issuer(call: Call, State(fleet): Shared) -> Result<Response, Problem> {
+    stops::list(&fleet, &call).await.map(respond)
 }

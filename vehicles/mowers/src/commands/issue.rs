@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::ask::Ask;
 use super::check::{self, Present};
+use super::counters::HandedOn;
 use super::record::{AreaClear, Decided, Outcome, Record};
 use super::request::Request;
 use super::{epochs, publish, status, store};
@@ -145,16 +146,22 @@ pub(super) async fn hand_on(fleet: &Fleet, record: &Record) -> Handed {
     if check::moves(envelope.command.kind())
         && fleet.control.epochs.current(envelope.mower_id) > envelope.stop_epoch
     {
+        fleet
+            .control
+            .counters
+            .commands
+            .add(envelope.command.kind(), HandedOn::Superseded);
         return Handed::Superseded;
     }
     let now = fleet.now();
     let published = publish::publish(&*fleet.bus, envelope, now, publish::CONFIRM).await;
     let counters = &fleet.control.counters;
-    match &published {
-        Published::Stored { .. } => {}
-        Published::Refused(_) => counters.publish_refused.add(),
-        Published::Unconfirmed(_) => counters.publish_unconfirmed.add(),
-    }
+    let end = match &published {
+        Published::Stored { .. } => HandedOn::Queued,
+        Published::Refused(_) => HandedOn::Refused,
+        Published::Unconfirmed(_) => HandedOn::Unconfirmed,
+    };
+    counters.commands.add(envelope.command.kind(), end);
     Handed::Tried(published)
 }
 

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::contract::{Command, CommandKind, Envelope, IssuerKind, Priority, Status};
+use crate::contract::{Command, CommandKind, Envelope, Issuer, IssuerKind, Priority, Status};
 
 #[cfg(test)]
 mod tests;
@@ -126,11 +126,7 @@ impl Record {
             kind: envelope.command.kind(),
             command: &envelope.command,
             priority: envelope.priority,
-            issued_by: IssuerView {
-                kind: envelope.issued_by.kind,
-                id: &envelope.issued_by.id,
-                display: &envelope.issued_by.display,
-            },
+            issued_by: IssuerView::new(&envelope.issued_by),
             on_behalf_of: envelope.issued_by.on_behalf_of.as_deref(),
             issued_at: millis(envelope.issued_at),
             expires_at: millis(envelope.expires_at),
@@ -209,10 +205,20 @@ pub struct RecordView<'a> {
 
 /// An issuer without the one it acted for, which stands beside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct IssuerView<'a> {
+pub(super) struct IssuerView<'a> {
     kind: IssuerKind,
     id: &'a str,
     display: &'a str,
+}
+
+impl<'a> IssuerView<'a> {
+    pub(super) fn new(issuer: &'a Issuer) -> Self {
+        Self {
+            kind: issuer.kind,
+            id: &issuer.id,
+            display: &issuer.display,
+        }
+    }
 }
 
 /// A time as the API writes it: UTC, milliseconds.

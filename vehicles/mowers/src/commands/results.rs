@@ -99,7 +99,10 @@ pub async fn judge(fleet: &Fleet, payload: &[u8], attempt: u64) -> Answered {
     };
     let id = result.command_id;
     match status::advance(&fleet.records, &result).await {
-        Ok(Moved::Forward) => Answered::Ack,
+        Ok(Moved::Forward) => {
+            counters.results.add(result.status);
+            Answered::Ack
+        }
         Ok(Moved::Same) => {
             counters.results_same.add();
             Answered::Ack

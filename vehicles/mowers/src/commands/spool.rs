@@ -97,6 +97,12 @@ impl Spool {
         self.0.ids().contains(&command)
     }
 
+    /// How many stops wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.ids().len()
+    }
+
     /// Whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {

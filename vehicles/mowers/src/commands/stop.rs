@@ -16,7 +16,7 @@ use super::bulk::kept::Head;
 use super::issue::accepted_as;
 use super::record::{Decided, Outcome, Record};
 use super::request::StopWords;
-use crate::contract::{Command, CommandKind, Envelope, Priority};
+use crate::contract::{Command, CommandKind, Envelope, Issuer, Priority};
 use crate::crash::CrashPoint;
 use crate::hierarchy::roster::Member;
 use crate::operations::{Answer, Effect};
@@ -26,6 +26,7 @@ use crate::service::problem::Problem;
 mod lookup;
 pub mod many;
 mod noted;
+pub mod rate;
 mod sending;
 
 #[cfg(test)]
@@ -127,12 +128,34 @@ async fn send(fleet: &Arc<Fleet>, head: Option<&Head>, records: Vec<Record>) -> 
     let envelopes: Vec<Envelope> = records.iter().map(|it| it.envelope.clone()).collect();
     let mut sending = Sending::start(Arc::clone(fleet), envelopes);
     let told = sending.wait(ANSWER_WITHIN).await;
+    for told in &told {
+        let counters = &fleet.control.counters;
+        counters
+            .commands
+            .add(CommandKind::EmergencyStop, told.handed_on());
+    }
     fleet.crash.reached(CrashPoint::StopPublished).await;
     let recorded = noted::note(fleet, head, &records).await;
+    if let Some(stop) = records.first() {
+        watch(fleet, &stop.envelope.issued_by);
+    }
     Sent {
         records,
         told,
         recorded,
+    }
+}
+
+/// Tells of whoever stops often. Nobody is hindered from it.
+fn watch(fleet: &Fleet, issuer: &Issuer) {
+    if fleet.control.stop_rate.is_often(&issuer.id, fleet.now()) {
+        fleet.control.counters.stops_frequent.add();
+        tracing::warn!(
+            issuer = issuer.id,
+            on_behalf_of = issuer.on_behalf_of,
+            "somebody stopped more than {} times within an hour",
+            rate::OFTEN
+        );
     }
 }
 

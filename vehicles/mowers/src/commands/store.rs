@@ -16,7 +16,7 @@ mod row;
 mod tests;
 
 pub use list::{Filter, Mowers, Place, list};
-pub(crate) use row::{json, signed, time, unsigned, uuid};
+pub(crate) use row::{json, parse, signed, time, unsigned, uuid};
 
 /// The columns, in the order they are bound.
 const COLUMNS: &str = "id, mower_id, account_id, kind, command, issued_by, issued_ms, expires_ms, \

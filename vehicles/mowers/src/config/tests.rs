@@ -30,13 +30,14 @@ fn little_must_be_said() {
     assert_eq!(config.settings.limits, Limits::default());
     assert_eq!(config.settings.timeouts, Timeouts::default());
     assert_eq!(config.settings.emergency_stop_ttl, Duration::from_secs(10));
-    assert!(config.gateway_ops.is_empty() && config.account.is_none());
+    assert!(config.ops.is_none() && config.gateway_ops.is_empty() && config.account.is_none());
 }
 
 #[test]
 fn all_can_be_said() {
     let text = format!(
-        "{}account = \"acme\"
+        "{}ops = \"[::1]:9465\"
+        account = \"acme\"
         gateway_ops = [\"http://127.0.0.1:1\", \"http://127.0.0.1:2/\"]
         spool = \"s\"
         shard = \"one\"
@@ -68,6 +69,7 @@ fn all_can_be_said() {
         least()
     );
     let config = read(&text).unwrap();
+    assert_eq!(config.ops, "[::1]:9465".parse().ok());
     assert_eq!(config.gateway_ops, ["127.0.0.1:1", "127.0.0.1:2"]);
     assert_eq!(
         config.records,
@@ -92,6 +94,7 @@ fn all_can_be_said() {
 fn every_fault_is_told_at_once() {
     check(
         "listen = \"here\"
+        ops = \"localhost\"
         gateway_ops = \"https://h\"
         color = 1
         [records]
@@ -105,6 +108,7 @@ fn every_fault_is_told_at_once() {
         speed = 1000",
         &[
             "`listen` must be `address:port`",
+            "`ops` must be `address:port`",
             "`gateway_ops` must be `http://host:port`, or a list of those",
             "`key_file` or `keys` is required, or in the environment INTERLOCK_KEY_MOWERS",
             "`records.kind` must be one of `sqlite`, `postgres`",

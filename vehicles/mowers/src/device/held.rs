@@ -135,6 +135,11 @@ impl Queue {
         lock(&self.waiting).pop_front()
     }
 
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.waiting).len()
+    }
+
     /// Takes all.
     pub(crate) fn drain(&self) -> Vec<Envelope> {
         lock(&self.waiting).drain(..).collect()

@@ -32,6 +32,17 @@ macro_rules! counters {
             $($(#[doc = $doc])+ pub $name: u64,)+
         }
 
+        impl Counts {
+            /// Exported name, meaning and number of each.
+            pub(crate) fn each(&self) -> Vec<(&'static str, &'static str, u64)> {
+                vec![$((
+                    concat!("interlock_device_", stringify!($name), "_total"),
+                    concat!($($doc),+).trim_ascii(),
+                    self.$name,
+                ),)+]
+            }
+        }
+
         impl Metrics {
             pub(crate) fn read(&self) -> Counts {
                 Counts { $($name: self.$name.read(),)+ }

@@ -78,6 +78,14 @@ impl Drives {
         all.insert(session.id, session);
     }
 
+    /// How many this replica knows to be open.
+    #[must_use]
+    pub fn open_at(&self, now: Timestamp) -> usize {
+        let all = self.lock();
+        let open = |it: &&Session| it.ended.is_none() && after(it.last_at, IDLE) > now;
+        all.values().filter(open).count()
+    }
+
     /// The session of this id, open or not.
     pub(super) fn find(&self, id: Uuid) -> Option<Session> {
         self.lock().get(&id).cloned()

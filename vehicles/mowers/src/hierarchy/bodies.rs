@@ -1,5 +1,6 @@
 //! The bodies that change the hierarchy, read strictly.
 
+use interlock_guard::json::Json;
 use interlock_surface::ids::is_id;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -7,7 +8,6 @@ use uuid::Uuid;
 
 use super::model::QuietHours;
 use super::roster::{ConnectionKind, Reach};
-use crate::json::Json;
 use crate::service::body::{Body, plain_object};
 use crate::service::problem::Problem;
 

@@ -50,6 +50,12 @@ impl Previews {
         }
     }
 
+    /// How many are under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        lock(&self.memory).mowers.len()
+    }
+
     /// Begins a preview, if there is room for it.
     pub(super) fn begin(
         &self,

@@ -1,11 +1,11 @@
 //! The members of a JSON body, taken one by one; every fault is kept, and what is left over is
 //! refused by name.
 
+use interlock_guard::json::Json;
 use serde_json::{Map, Number, Value};
 use uuid::Uuid;
 
 use super::problem::Problem;
-use crate::json::Json;
 
 #[cfg(test)]
 mod tests;

@@ -48,6 +48,7 @@ fn a_replica_is_told_of_every_gateway_and_of_what_is_shared() {
         bus: at("127.0.0.1:4"),
     };
     let expected = r#"listen = "127.0.0.1:1"
+ops = "127.0.0.1:0"
 account = "acme"
 gateway_ops = ["http://127.0.0.1:2", "http://127.0.0.1:3"]
 keys = ["k:s"]

@@ -1,4 +1,4 @@
-use super::{listening, twins};
+use super::{listening, operations, twins};
 
 #[test]
 fn finds_the_address_in_a_log() {
@@ -14,6 +14,9 @@ fn finds_the_address_in_a_log() {
     check("listening on 127.0.0.1:80", None);
     check("not listening on 127.0.0.1:80\n", None);
     check("", None);
+    let log = "operations on 127.0.0.1:2\nlistening on 127.0.0.1:1\n";
+    check(log, Some("127.0.0.1:1"));
+    assert_eq!(operations(log), "127.0.0.1:2".parse().ok());
 }
 
 #[test]

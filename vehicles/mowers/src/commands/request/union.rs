@@ -1,10 +1,10 @@
 //! The union of commands with its hard limits. Each mower narrows them.
 
+use interlock_guard::json::Json;
 use uuid::Uuid;
 
 use super::REASON;
 use crate::contract::{Command, CommandKind, Drive, Order, Pattern, PatternKind, Start};
-use crate::json::Json;
 use crate::service::body::Body;
 
 /// Most areas of one start or preview.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::unsent;
 use crate::bus::{BusError, Published};
+use crate::commands::counters::HandedOn;
 use crate::commands::{publish, status};
 use crate::contract::Envelope;
 use crate::device::wire::{self, StopAnswer, StopDone};
@@ -53,6 +54,15 @@ impl Told {
         match self {
             Self::Queued => "queued",
             Self::Unclear(why) | Self::No(why) => why,
+        }
+    }
+
+    /// As it is counted.
+    pub(super) fn handed_on(&self) -> HandedOn {
+        match self {
+            Self::Queued => HandedOn::Queued,
+            Self::Unclear(_) => HandedOn::Unconfirmed,
+            Self::No(_) => HandedOn::Refused,
         }
     }
 

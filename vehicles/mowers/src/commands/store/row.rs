@@ -85,7 +85,8 @@ fn time_if(row: &AnyRow, column: &str) -> Result<Option<Timestamp>, RecordsError
     milliseconds.map(time).transpose()
 }
 
-fn parse<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, RecordsError> {
+/// The value in a column of JSON.
+pub(crate) fn parse<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, RecordsError> {
     let text: String = row.try_get(column)?;
     serde_json::from_str(&text).map_err(|error| corrupt(column, &error.to_string()))
 }

@@ -9,13 +9,11 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use interlock_guard::{FEED_HEADER, KeySet, verify_feed};
+use interlock_guard::{FEED_HEADER, KeySet, server, verify_feed};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-
-use crate::service::server;
 
 /// What the registry knows of an object.
 #[derive(Clone, Debug, PartialEq)]

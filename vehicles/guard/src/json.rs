@@ -1,7 +1,7 @@
 //! JSON as it was written: a repeated key is refused, not resolved.
 //!
 //! RFC 8259 section 4 leaves the meaning of a repeated name open, and two
-//! readers that resolve it differently would judge and fly different missions.
+//! readers that resolve it differently would judge and act by different requests.
 
 use std::fmt;
 
