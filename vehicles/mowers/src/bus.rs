@@ -236,6 +236,10 @@ pub enum BusError {
     /// Not connected.
     #[error("the bus cannot be reached: {0}")]
     Unavailable(String),
+    /// The connection was lost after something was handed to it, and before
+    /// anybody answered: it may have arrived.
+    #[error("the bus was lost before an answer came on `{0}`")]
+    Lost(String),
     /// No answer in time.
     #[error("nobody answered on `{0}` in time")]
     TimedOut(String),
@@ -262,7 +266,9 @@ pub trait Bus: Send + Sync {
     /// Asks on a subject that no stream covers and waits for the first answer.
     ///
     /// # Errors
-    /// Nobody listens, nobody answered in time, or the bus is not there.
+    /// Nobody listens, nobody answered in time, the bus is not there, or it was
+    /// lost. After [`BusError::TimedOut`] and [`BusError::Lost`] somebody may
+    /// have heard it; after every other one certainly nobody has, or will.
     async fn request(
         &self,
         subject: &str,

@@ -24,6 +24,7 @@ pub mod epochs;
 pub mod handlers;
 pub mod issue;
 pub mod life;
+pub mod overtaken;
 pub mod paced;
 pub mod pacer;
 pub mod publish;
@@ -111,6 +112,7 @@ pub async fn run(fleet: Arc<Fleet>) {
         fleet.control.epochs.keep(&fleet.records),
         replay(&fleet),
         results::follow(&fleet),
+        overtaken::run(&fleet),
         paced::run(&fleet),
         retention::run(&fleet),
         telemetry::follow(&fleet),

@@ -281,7 +281,7 @@ fn opened(answer: &DriveAnswer) -> Result<(), Problem> {
 
 fn not_told(error: &BusError) -> Problem {
     match error {
-        BusError::TimedOut(_) | BusError::NoResponders(_) => Problem::NotHeld,
+        BusError::TimedOut(_) | BusError::Lost(_) | BusError::NoResponders(_) => Problem::NotHeld,
         BusError::Unavailable(why) | BusError::Invalid(why) => {
             Problem::BusUnavailable(format!("no session was opened: {why}"))
         }

@@ -173,9 +173,10 @@ fn silent(error: &BusError) -> Problem {
             layer: Layer::DeviceGateway,
             detail: "no device gateway answered in time".to_owned(),
         },
-        BusError::NoResponders(_) | BusError::Unavailable(_) | BusError::Invalid(_) => {
-            Problem::PathPreviewUnavailable(error.to_string())
-        }
+        BusError::NoResponders(_)
+        | BusError::Unavailable(_)
+        | BusError::Lost(_)
+        | BusError::Invalid(_) => Problem::PathPreviewUnavailable(error.to_string()),
     }
 }
 

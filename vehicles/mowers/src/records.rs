@@ -20,7 +20,7 @@ const ACQUIRE: Duration = Duration::from_secs(2);
 const CONNECTIONS: u32 = 8;
 
 /// The layout, in order. A file once released is never changed.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (
         1,
         "hierarchy",
@@ -30,6 +30,11 @@ const MIGRATIONS: [(i64, &str, &str); 2] = [
         2,
         "commands",
         include_str!("../migrations/0002_commands.sql"),
+    ),
+    (
+        3,
+        "open_stops",
+        include_str!("../migrations/0003_open_stops.sql"),
     ),
 ];
 

@@ -10,6 +10,7 @@ use super::stand::{
 };
 use crate::personas::stage::fleet::FLEET;
 use crate::personas::stage::text;
+use crate::races::at_once;
 
 /// The shard keeps its mowers over an outage of seconds.
 const KEEPS: Shape = Shape {
@@ -56,6 +57,35 @@ async fn nobody_listens() {
     assert_eq!(taken.len(), 1, "the start came after all: {taken:?}");
     assert_eq!(spread.arrivals(&text(&start["command_id"])), 0);
     assert_eq!(spread.arrivals(&works), 1);
+}
+
+/// The stream keeps the last eight stops of a mower: of more, the device gateway
+/// never sees the first ones. All the same each has an end, and the true one.
+#[tokio::test]
+async fn it_keeps_fewer_stops_than_there_were() {
+    let mut spread = Spread::start(Shape::ONE).await;
+    let mower = mower(&spread.system).await;
+    spread.shards[0].process.terminate();
+    let system = &spread.system;
+    let path = format!("{FLEET}/mowers/{}/emergency-stop", mower.id);
+    let calls = (0..20).map(|_| system.call(Persona::Viewer, "POST", &path));
+    let mut stops = Vec::new();
+    for answer in at_once(calls.collect()).await {
+        stops.push(text(&answer.expect(202).json()["command_id"]));
+    }
+    assert_eq!(spread.nats.holds("STOP").await.len(), 8);
+    spread.shards[0].restart();
+    let system = &spread.system;
+    let mut overtaken = 0;
+    for stop in &stops {
+        let ended = ends(system, stop, "executed").await;
+        let reason = ended["reason"].as_str().unwrap_or_default();
+        overtaken += usize::from(reason.starts_with("overtaken"));
+        assert_eq!(ended["overdue"], false, "{ended}");
+        assert_eq!(ended["late_status"], Value::Null, "{ended}");
+    }
+    assert_eq!(overtaken, 12);
+    latched(system, &mower.id).await;
 }
 
 /// F2. What nobody confirmed may happen: the caller is told so, and both ends

@@ -151,7 +151,9 @@ impl Bus for NatsBus {
             Lost::NoResponders => BusError::NoResponders(subject.to_owned()),
             Lost::TimedOut => BusError::TimedOut(subject.to_owned()),
             Lost::TooLarge => BusError::Invalid("the server takes no such payload".to_owned()),
-            Lost::Link => link::lost(),
+            // It was handed over: what the client had not written yet dies with
+            // it, but nobody knows how far it came.
+            Lost::Link => BusError::Lost(subject.to_owned()),
         })
     }
 

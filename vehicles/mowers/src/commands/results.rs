@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
+
 use super::status::{self, Moved};
-use crate::bus::{BusError, Consumer, Delivery, Stream};
+use crate::bus::{BusError, Consumer, Delivery, Receipt, Stream};
 use crate::contract::CommandResult;
 use crate::records::RecordsError;
 use crate::service::Fleet;
@@ -14,6 +18,9 @@ mod tests;
 
 /// Between two attempts at a bus or at records that are gone.
 const AGAIN: Duration = Duration::from_millis(500);
+
+/// The most results of one transaction, and the most that wait for the next.
+const TOGETHER: usize = 64;
 
 /// A stop is published before it is on record. So a result of a command that
 /// nobody knows is looked at again a few times before it counts as unknown.
@@ -32,13 +39,29 @@ pub fn consumer() -> Consumer {
     }
 }
 
-/// Takes results for as long as the service lives.
+/// Takes results for as long as the service lives: while some are written, the
+/// next ones are read.
 pub async fn follow(fleet: &Arc<Fleet>) {
+    let (heard, mut waiting) = mpsc::channel(TOGETHER);
+    let writing = async {
+        let mut deliveries = Vec::with_capacity(TOGETHER);
+        while waiting.recv_many(&mut deliveries, TOGETHER).await > 0 {
+            take(fleet, std::mem::take(&mut deliveries)).await;
+        }
+    };
+    tokio::join!(read(fleet, heard), writing);
+}
+
+async fn read(fleet: &Fleet, heard: mpsc::Sender<Delivery>) {
     loop {
         match fleet.bus.consume(&consumer()).await {
             Ok(mut reader) => loop {
                 match reader.next().await {
-                    Ok(delivery) => take(fleet, delivery).await,
+                    Ok(delivery) => {
+                        if heard.send(delivery).await.is_err() {
+                            return;
+                        }
+                    }
                     Err(error) => {
                         lost(&error).await;
                         break;
@@ -68,37 +91,94 @@ pub enum Answered {
     Silent,
 }
 
-/// Takes one result.
-pub async fn take(fleet: &Fleet, delivery: Delivery) {
-    let answered = judge(fleet, &delivery.payload, delivery.attempt).await;
-    let said = match answered {
-        Answered::Ack => delivery.receipt.ack().await,
-        Answered::Reject => delivery.receipt.reject().await,
-        Answered::Retry(after) => delivery.receipt.retry(after).await,
-        Answered::Silent => Ok(()),
-    };
-    if let Err(error) = said {
-        // It is delivered again, and says nothing new then.
-        tracing::debug!("a result could not be acknowledged: {error}");
+/// The payload of a delivery, and the how-manieth it is.
+type Heard = (Bytes, u64);
+
+/// Takes results that came: written together, and acknowledged once they are on
+/// record.
+pub async fn take(fleet: &Fleet, deliveries: Vec<Delivery>) {
+    let heard = deliveries.iter();
+    let heard: Vec<Heard> = heard.map(|it| (it.payload.clone(), it.attempt)).collect();
+    let answers = judge(fleet, &heard).await;
+    let silent = answers.contains(&Answered::Silent);
+    let saying = deliveries
+        .into_iter()
+        .zip(answers)
+        .map(|(delivery, answered)| say(delivery.receipt, answered));
+    for said in join_all(saying).await {
+        if let Err(error) = said {
+            // It is delivered again, and says nothing new then.
+            tracing::debug!("a result could not be acknowledged: {error}");
+        }
     }
-    if answered == Answered::Silent {
+    if silent {
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-/// Writes one result, and says what is to be done with its delivery.
-pub async fn judge(fleet: &Fleet, payload: &[u8], attempt: u64) -> Answered {
-    let counters = &fleet.control.counters;
-    let result: CommandResult = match serde_json::from_slice(payload) {
-        Ok(result) => result,
-        Err(error) => {
-            counters.results_unreadable.add();
-            tracing::error!("a result cannot be read: {error}");
-            return Answered::Reject;
+async fn say(receipt: Box<dyn Receipt>, answered: Answered) -> Result<(), BusError> {
+    match answered {
+        Answered::Ack => receipt.ack().await,
+        Answered::Reject => receipt.reject().await,
+        Answered::Retry(after) => receipt.retry(after).await,
+        Answered::Silent => Ok(()),
+    }
+}
+
+/// Writes results, and says what is to be done with the delivery of each.
+async fn judge(fleet: &Fleet, heard: &[Heard]) -> Vec<Answered> {
+    let mut answers = vec![Answered::Reject; heard.len()];
+    let (mut results, mut places) = (Vec::new(), Vec::new());
+    for ((payload, attempt), answered) in heard.iter().zip(&mut answers) {
+        match serde_json::from_slice::<CommandResult>(payload) {
+            Ok(result) => {
+                results.push(result);
+                places.push((*attempt, answered));
+            }
+            Err(error) => {
+                fleet.control.counters.results_unreadable.add();
+                tracing::error!("a result cannot be read: {error}");
+            }
         }
-    };
+    }
+    let written = write(fleet, &results).await;
+    for ((result, (attempt, answered)), written) in results.iter().zip(places).zip(written) {
+        *answered = answer(fleet, result, attempt, written);
+    }
+    answers
+}
+
+/// Writes results together; where that fails, each by itself, so that one that
+/// the records do not take holds up no other.
+async fn write(fleet: &Fleet, results: &[CommandResult]) -> Vec<Result<Moved, RecordsError>> {
+    match status::advance(&fleet.records, results).await {
+        Ok(moved) => moved.into_iter().map(Ok).collect(),
+        Err(RecordsError::Unavailable(why)) if !fleet.records.answer().await => results
+            .iter()
+            .map(|_| Err(RecordsError::Unavailable(why.clone())))
+            .collect(),
+        Err(error) => {
+            tracing::warn!("results are written one by one: {error}");
+            let mut written = Vec::with_capacity(results.len());
+            for result in results {
+                let moved = status::advance(&fleet.records, std::slice::from_ref(result)).await;
+                written.push(moved.map(|moved| moved.first().copied().unwrap_or(Moved::Unknown)));
+            }
+            written
+        }
+    }
+}
+
+/// What is to be done with a delivery whose result was written, or not.
+fn answer(
+    fleet: &Fleet,
+    result: &CommandResult,
+    attempt: u64,
+    written: Result<Moved, RecordsError>,
+) -> Answered {
+    let counters = &fleet.control.counters;
     let id = result.command_id;
-    match status::advance(&fleet.records, &result).await {
+    match written {
         Ok(Moved::Forward) => {
             counters.results.add(result.status);
             Answered::Ack
@@ -119,7 +199,7 @@ pub async fn judge(fleet: &Fleet, payload: &[u8], attempt: u64) -> Answered {
             tracing::error!(%id, %mower, "alarm: a result from somebody who does not hold the mower");
             Answered::Ack
         }
-        Ok(Moved::Unknown) => unknown(fleet, &result, attempt),
+        Ok(Moved::Unknown) => unknown(fleet, result, attempt),
         Err(RecordsError::Unavailable(error)) => {
             tracing::warn!(%id, "a result is not written yet: {error}");
             Answered::Silent

@@ -1,7 +1,7 @@
 //! How far a command came. It only goes forward: one conditional update that
 //! needs no read first, so results may come twice, late and in any order.
 
-use sqlx::Row as _;
+use sqlx::{AnyConnection, Row as _};
 
 use super::record::{Outcome, reason};
 use super::store;
@@ -27,12 +27,30 @@ pub enum Moved {
     Foreign,
 }
 
-/// Writes a result: the new status stands only when its rank is greater than
-/// that of the old one.
+/// Writes results, all in one transaction: the new status of a command stands
+/// only when its rank is greater than that of the old one. What became of each,
+/// in the order of the results.
 ///
 /// # Errors
-/// [`RecordsError`]; then it is delivered again.
-pub async fn advance(records: &Records, result: &CommandResult) -> Result<Moved, RecordsError> {
+/// [`RecordsError`]; then none is written, and they are delivered again.
+pub async fn advance(
+    records: &Records,
+    results: &[CommandResult],
+) -> Result<Vec<Moved>, RecordsError> {
+    let mut moved = vec![Moved::Unknown; results.len()];
+    // INVARIANT: rows are locked in the order of their ids, so that replicas
+    // which write results of the same commands never wait for each other.
+    let mut ordered: Vec<_> = results.iter().zip(&mut moved).collect();
+    ordered.sort_by_key(|(result, _)| result.command_id);
+    let mut transaction = records.begin().await?;
+    for (result, moved) in ordered {
+        *moved = step(&mut transaction, result).await?;
+    }
+    transaction.commit().await?;
+    Ok(moved)
+}
+
+async fn step(records: &mut AnyConnection, result: &CommandResult) -> Result<Moved, RecordsError> {
     loop {
         if forward(records, result).await? {
             return Ok(Moved::Forward);
@@ -49,7 +67,10 @@ pub async fn advance(records: &Records, result: &CommandResult) -> Result<Moved,
     }
 }
 
-async fn forward(records: &Records, result: &CommandResult) -> Result<bool, RecordsError> {
+async fn forward(
+    records: &mut AnyConnection,
+    result: &CommandResult,
+) -> Result<bool, RecordsError> {
     let forward = sqlx::query(
         "UPDATE commands SET status = $1, rank = $2, reason = $3, result_ms = $4
          WHERE id = $5 AND mower_id = $6 AND account_id = $7 AND rank < $8",
@@ -62,13 +83,16 @@ async fn forward(records: &Records, result: &CommandResult) -> Result<bool, Reco
     .bind(result.mower_id.to_string())
     .bind(result.account_id.clone())
     .bind(i64::from(result.status.rank()))
-    .execute(records.pool())
+    .execute(records)
     .await?;
     Ok(forward.rows_affected() == 1)
 }
 
 /// Keeps a second, different final, once.
-async fn note_late(records: &Records, result: &CommandResult) -> Result<bool, RecordsError> {
+async fn note_late(
+    records: &mut AnyConnection,
+    result: &CommandResult,
+) -> Result<bool, RecordsError> {
     let late = sqlx::query(
         "UPDATE commands SET late_status = $1, late_reason = $2, late_ms = $3
          WHERE id = $4 AND mower_id = $5 AND account_id = $6
@@ -82,7 +106,7 @@ async fn note_late(records: &Records, result: &CommandResult) -> Result<bool, Re
     .bind(result.account_id.clone())
     .bind(i64::from(result.status.rank()))
     .bind(result.status.as_str())
-    .execute(records.pool())
+    .execute(records)
     .await?;
     Ok(late.rows_affected() == 1)
 }
@@ -96,10 +120,10 @@ enum Why {
     Behind,
 }
 
-async fn explain(records: &Records, result: &CommandResult) -> Result<Why, RecordsError> {
+async fn explain(records: &mut AnyConnection, result: &CommandResult) -> Result<Why, RecordsError> {
     let row = sqlx::query("SELECT mower_id, account_id, rank FROM commands WHERE id = $1")
         .bind(result.command_id.to_string())
-        .fetch_optional(records.pool())
+        .fetch_optional(records)
         .await?;
     let Some(row) = row else {
         return Ok(Why::Nothing(Moved::Unknown));

@@ -1,6 +1,7 @@
 //! Accounts and their default sites.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use sqlx::AnyConnection;
@@ -10,7 +11,8 @@ use super::bodies::NewAccount;
 use super::change::{Ask, Begun, Change};
 use super::model::Node;
 use super::reply::Reply;
-use super::rows;
+use super::{events, rows};
+use crate::bus::Published;
 use crate::operations::Answer;
 use crate::records::RecordsError;
 use crate::service::Fleet;
@@ -19,25 +21,83 @@ use crate::service::problem::Problem;
 /// The time zone of an account that nobody told of.
 const UNKNOWN_ZONE: &str = "UTC";
 
+/// How long the bus has to confirm that an account is asked for.
+const CONFIRM: Duration = Duration::from_secs(2);
+
+/// How long an account that was asked for is waited for.
+pub(super) const MADE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Between two looks for it.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The name of a default site.
 const DEFAULT_NAME: &str = "Default";
+
+/// Asks for an account on the bus, as whoever keeps the people's accounts does, and waits until a
+/// replica has made it or brought it up to date, for so long. What stands already is asked of
+/// nobody.
+///
+/// # Errors
+/// [`Problem::BusUnavailable`]: nothing was asked; [`Problem::AccountPending`]: it is not made yet.
+pub(super) async fn ask(
+    fleet: &Fleet,
+    account: &NewAccount,
+    patience: Duration,
+) -> Result<Answer, Problem> {
+    if let Some(answer) = answered(fleet, account).await? {
+        return Ok(answer);
+    }
+    let asked = events::of_account(account, fleet.now())?;
+    let pending = match fleet.bus.publish(&asked, CONFIRM).await {
+        Published::Refused(why) => {
+            let why = format!("nothing was made: the bus did not take the event: {why}");
+            return Err(Problem::BusUnavailable(why));
+        }
+        Published::Stored { .. } => {
+            "its event is on the bus, and is tried again until the records and the gateway's \
+             registry take the account"
+        }
+        Published::Unconfirmed(_) => {
+            "nobody confirmed its event, so it may be made later or never; ask again"
+        }
+    };
+    let made = async {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            match answered(fleet, account).await {
+                Ok(Some(answer)) => return answer,
+                Ok(None) => {}
+                Err(problem) => tracing::debug!("whether the account stands: {problem}"),
+            }
+        }
+    };
+    tokio::time::timeout(patience, made)
+        .await
+        .map_err(|_| Problem::AccountPending(pending))
+}
+
+/// The answer for an account that stands as it is wanted.
+async fn answered(fleet: &Fleet, account: &NewAccount) -> Result<Option<Answer>, Problem> {
+    if !stands(fleet, account).await? {
+        return Ok(None);
+    }
+    let mut records = fleet.records.pool().acquire().await?;
+    let reply = Reply::Account(account.id.clone());
+    reply.answer(&mut records).await.map(Some)
+}
 
 /// Makes the account with its default site, or brings name, features and time zone up to date.
 /// What stands already changes nothing, so it may be repeated.
 ///
 /// # Errors
 /// A [`Problem`]; nothing half applied.
-pub(super) async fn ensure(
-    fleet: &Arc<Fleet>,
-    account: NewAccount,
-    operation: Option<(Uuid, &'static str)>,
-) -> Result<Answer, Problem> {
-    if operation.is_none() && stands(fleet, &account).await? {
+pub(super) async fn ensure(fleet: &Arc<Fleet>, account: NewAccount) -> Result<Answer, Problem> {
+    if stands(fleet, &account).await? {
         return Ok(Answer::empty());
     }
     let site = Uuid::now_v7();
     let ask = Ask {
-        operation,
+        operation: None,
         account: account.id.clone(),
         created: vec![Node::Account(account.id.clone()), Node::Site(site)],
         make_account: true,

@@ -1,17 +1,21 @@
-//! What is told on the bus of a mower that was registered, changed or removed.
+//! What is told on the bus of a mower that was registered, changed or removed, and of an account
+//! that is wanted.
 
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sqlx::AnyConnection;
 use uuid::Uuid;
 
+use super::bodies::NewAccount;
 use super::model::milliseconds;
 use super::roster::Member;
-use crate::bus::subject::{MOWER_REGISTERED, MOWER_REMOVED, MOWER_UPDATED};
+use crate::bus::subject::{ACCOUNT_CREATED, MOWER_REGISTERED, MOWER_REMOVED, MOWER_UPDATED};
 use crate::bus::{Message, Stream};
 use crate::contract::Priority;
 use crate::records::RecordsError;
+use crate::service::problem::Problem;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,6 +83,29 @@ pub(super) async fn note(
         .execute(records)
         .await?;
     Ok(())
+}
+
+/// The event that asks for an account. Each one has an id of its own: what was asked before may
+/// have been changed since.
+pub(super) fn of_account(account: &NewAccount, at: Timestamp) -> Result<Message, Problem> {
+    let id = Uuid::now_v7();
+    let payload = json!({
+        "event_id": id,
+        "at": format!("{at:.3}"),
+        "account_id": account.id,
+        "name": account.name,
+        "features": account.features,
+        "time_zone": account.time_zone,
+    });
+    let message = message(
+        id.to_string(),
+        ACCOUNT_CREATED.to_owned(),
+        payload.to_string(),
+    );
+    message
+        .check()
+        .map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
+    Ok(message)
 }
 
 /// The message that an outbox row is.

@@ -89,7 +89,7 @@ async fn make_account(fleet: &Arc<Fleet>, delivery: Delivery) -> Result<(), BusE
         }
     };
     let id = account.id.clone();
-    match accounts::ensure(fleet, account, None).await {
+    match accounts::ensure(fleet, account).await {
         Ok(_) => delivery.receipt.ack().await,
         Err(problem) => {
             tracing::warn!(account = id, "an account is not made yet: {problem}");
@@ -184,6 +184,6 @@ async fn make_missing(fleet: &Arc<Fleet>, id: &str) -> Result<(), Problem> {
         features: vec!["control".to_owned()],
         time_zone: "UTC".to_owned(),
     };
-    accounts::ensure(fleet, account, None).await?;
+    accounts::ensure(fleet, account).await?;
     Ok(())
 }

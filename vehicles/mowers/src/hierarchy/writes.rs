@@ -25,9 +25,8 @@ type Shared = State<Arc<Fleet>>;
 pub(super) async fn make_account(call: Call, State(fleet): Shared, body: Bytes) -> Response {
     detached(async move {
         let account = NewAccount::read(&body, true)?;
-        let operation = call.granted().operation();
-        let operation = operation.map(|id| (id, call.granted().row().name));
-        accounts::ensure(&fleet, account, operation).await
+        call.in_time(fleet.now())?;
+        accounts::ask(&fleet, &account, accounts::MADE_WITHIN).await
     })
     .await
 }

@@ -120,6 +120,9 @@ pub enum Problem {
     /// The gateway's registry did not take the change, so it was not made.
     #[error("the gateway's registry did not take the change, so nothing was changed: {0}")]
     RegistryUnavailable(String),
+    /// An account was asked for and does not stand yet.
+    #[error("the account is not made yet: {0}")]
+    AccountPending(&'static str),
     /// The gateway did not say what the caller may see.
     #[error("the gateway did not say what you may see or do here: {0}")]
     AuthzUnavailable(String),
@@ -248,6 +251,12 @@ impl Problem {
                 "registry-unavailable",
                 "Registry unavailable",
                 No,
+            ),
+            Self::AccountPending(_) => (
+                UNAVAILABLE,
+                "account-pending",
+                "Account not made yet",
+                Maybe,
             ),
             Self::AuthzUnavailable(_) => {
                 (UNAVAILABLE, "authz-unavailable", "Decision unavailable", No)

@@ -37,6 +37,7 @@ pub(super) async fn ask<T: DeserializeOwned>(
     let bytes = answered.map_err(|error| match error {
         BusError::TimedOut(_) | BusError::NoResponders(_) => Problem::NotHeld,
         BusError::Unavailable(why) | BusError::Invalid(why) => Problem::BusUnavailable(why),
+        BusError::Lost(_) => Problem::BusUnavailable(error.to_string()),
     })?;
     match serde_json::from_slice::<AskAnswer<T>>(&bytes) {
         Ok(AskAnswer::Found(found)) => Ok(found),

@@ -1,7 +1,8 @@
 //! Reading a stream: a pull consumer that asks for one message at a time, so
 //! that no wait for an acknowledgment runs before somebody has the message.
-//! Stops come many at a time: whoever reads them waits for nothing in between,
-//! and a fleet must not be stopped at the pace of the round trips.
+//! Stops and results come many at a time: whoever reads them does not wait for
+//! one before it takes the next, and a fleet must be neither stopped nor
+//! recorded at the pace of the round trips.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,9 @@ const PULL: Duration = Duration::from_secs(10);
 
 /// How many stops are asked for at once.
 const STOPS: usize = 256;
+
+/// How many results are asked for at once.
+const RESULTS: usize = 64;
 
 /// A nameless consumer is forgotten by the server after so long without a word.
 const FORGOTTEN: Duration = Duration::from_secs(30);
@@ -83,7 +87,8 @@ impl Reader {
             link,
             at_once: match self.consumer.stream {
                 Stream::Stop => STOPS,
-                Stream::Command | Stream::Result | Stream::Events | Stream::Telemetry => 1,
+                Stream::Result => RESULTS,
+                Stream::Command | Stream::Events | Stream::Telemetry => 1,
             },
             server_side,
             asked: None,

@@ -199,6 +199,55 @@ async fn what_a_broken_connection_was_given_dies_with_it() {
     assert_eq!(stored(&bus, mower).await, [""; 0]);
 }
 
+/// What a request says of itself while the server dies: `Lost` once it was
+/// handed over, `Unavailable` before that, and then nobody ever hears it.
+#[tokio::test]
+async fn a_request_says_whether_anybody_may_have_heard_it() {
+    let mut server = Server::start();
+    let asker = connect(&server).await;
+    let listening = connect(&server).await;
+    let mower = Uuid::now_v7();
+    let subject = format!("gateway.mower.{mower}.stop");
+    let mut listener = listening.listen(&subject).await.expect("a listener");
+    let ask =
+        |text: &'static str| asker.request(&subject, Bytes::from_static(text.as_bytes()), SOON);
+
+    // Heard, and not answered before the server was gone.
+    let heard = async {
+        let asked = listener.next().await.expect("it is heard");
+        server.kill();
+        asked.payload
+    };
+    let (said, payload) = tokio::join!(ask("heard"), heard);
+    assert_eq!(said, Err(BusError::Lost(subject.clone())));
+    assert_eq!(payload, "heard");
+
+    until_connected(&asker, false).await;
+    for _ in 0..50 {
+        let said = ask("stale").await;
+        assert!(matches!(said, Err(BusError::Unavailable(_))), "{said:?}");
+    }
+    server.restart();
+    until_connected(&asker, true).await;
+    until_connected(&listening, true).await;
+    let lost = listener.next().await.map(|asked| asked.payload);
+    assert!(matches!(lost, Err(BusError::Unavailable(_))), "{lost:?}");
+    // Only what is asked now comes: nothing was kept over the outage.
+    let mut again = interval(Duration::from_millis(50));
+    let hearing = listener.next();
+    tokio::pin!(hearing);
+    let heard = loop {
+        tokio::select! {
+            heard = &mut hearing => break heard.expect("a request"),
+            _ = again.tick() => {
+                let fresh = Bytes::from_static(b"fresh");
+                drop(asker.request(&subject, fresh, Duration::from_millis(1)).await);
+            }
+        }
+    };
+    assert_eq!(heard.payload, "fresh");
+}
+
 /// Kills the server in the middle of many publishes, and compares each word
 /// with what is there afterwards.
 #[tokio::test]

@@ -1,12 +1,12 @@
 use jiff::SignedDuration;
 use uuid::Uuid;
 
-use super::{Moved, Why, advance, close, explain};
+use super::{Moved, Why, close, explain};
 use crate::commands::record::{Outcome, Record};
 use crate::commands::{store, testkit};
 use crate::contract::{Command, CommandResult, Status};
-use crate::records::Records;
 use crate::records::testkit::fresh;
+use crate::records::{Records, RecordsError};
 
 const FINALS: [Status; 4] = [
     Status::Executed,
@@ -33,6 +33,11 @@ fn result(record: &Record, status: Status) -> CommandResult {
         reason: Some(format!("{}: text", status.as_str())),
         at: record.envelope.issued_at + SignedDuration::from_secs(1),
     }
+}
+
+async fn advance(records: &Records, result: &CommandResult) -> Result<Moved, RecordsError> {
+    let moved = super::advance(records, std::slice::from_ref(result)).await?;
+    Ok(moved[0])
 }
 
 async fn outcome(records: &Records, record: &Record) -> Outcome {
@@ -102,7 +107,8 @@ async fn a_record_that_is_behind_is_never_taken_for_a_repeat() {
     let (_folder, records) = fresh().await;
     let record = written(&records).await;
     let why = async |status| {
-        let why = explain(&records, &result(&record, status)).await;
+        let mut connection = records.pool().acquire().await.expect("a connection");
+        let why = explain(&mut connection, &result(&record, status)).await;
         why.expect("a read")
     };
     assert_eq!(why(Status::Executed).await, Why::Behind);

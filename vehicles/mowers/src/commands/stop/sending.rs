@@ -166,7 +166,10 @@ async fn direct(fleet: &Fleet, envelope: &Envelope, bus: &str) -> Told {
         Err(BusError::TimedOut(_)) => {
             return Told::Unclear(format!("{bus}; no device gateway answered"));
         }
-        Err(error) => return Told::No(format!("{bus}; {error}")),
+        Err(error @ BusError::Lost(_)) => return Told::Unclear(format!("{bus}; {error}")),
+        Err(
+            error @ (BusError::Unavailable(_) | BusError::NoResponders(_) | BusError::Invalid(_)),
+        ) => return Told::No(format!("{bus}; {error}")),
     };
     match answer {
         Ok(answer) if answer.command_id != envelope.command_id => {

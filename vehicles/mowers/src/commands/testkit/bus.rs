@@ -19,15 +19,18 @@ pub(crate) enum Cut {
     Unconfirmed,
     /// Streams neither take nor confirm; requests go through.
     Swallowed,
+    /// Streams refuse, and requests are lost on their way.
+    Lost,
     /// Nothing goes through.
     All,
 }
 
-const CUTS: [Cut; 5] = [
+const CUTS: [Cut; 6] = [
     Cut::None,
     Cut::Streams,
     Cut::Unconfirmed,
     Cut::Swallowed,
+    Cut::Lost,
     Cut::All,
 ];
 
@@ -77,7 +80,7 @@ impl Bus for CutBus {
         }
         match self.is() {
             Cut::None => self.bus.publish(message, within).await,
-            Cut::Streams | Cut::All => Published::Refused("not connected".to_owned()),
+            Cut::Streams | Cut::Lost | Cut::All => Published::Refused("not connected".to_owned()),
             Cut::Unconfirmed => {
                 let _ = self.bus.publish(message, within).await;
                 Published::Unconfirmed("no answer".to_owned())
@@ -98,6 +101,7 @@ impl Bus for CutBus {
     ) -> Result<Bytes, BusError> {
         match self.is() {
             Cut::All => Err(BusError::Unavailable("not connected".to_owned())),
+            Cut::Lost => Err(BusError::Lost(subject.to_owned())),
             _ => self.bus.request(subject, payload, within).await,
         }
     }

@@ -118,6 +118,6 @@ pub(crate) async fn take_results(rig: &Rig, count: usize) {
     let mut reader = rig.bus.consume(&consumer).await.expect("a reader");
     for _ in 0..count {
         let delivery = reader.next().await.expect("a result");
-        results::take(&rig.fleet, delivery).await;
+        results::take(&rig.fleet, vec![delivery]).await;
     }
 }

@@ -442,8 +442,7 @@ async fn an_account_is_made_once_and_brought_up_to_date() {
         let make = async |features: Value| {
             let body = json!({"id": "acme", "name": "Acme", "features": features,
                 "time_zone": "Europe/Berlin"});
-            let call = Call::with("mowers.internal.account", "/internal/accounts", &body);
-            rig.send(&call).await.json()
+            rig.account(&body).await.json()
         };
         let (first, second) = (make(json!([])).await, make(json!(["control"])).await);
         assert_eq!(first["default_site_id"], second["default_site_id"]);

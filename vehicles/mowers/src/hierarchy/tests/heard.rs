@@ -10,9 +10,12 @@ use uuid::Uuid;
 
 use super::rig::{Call, Rig};
 use crate::bus::{Bus, Consumer, Message, Published, Stream, subject};
+use crate::commands::testkit::{self, Cut};
 use crate::contract::Priority;
 use crate::crash::Crash;
-use crate::hierarchy::{listen, outbox};
+use crate::hierarchy::bodies::NewAccount;
+use crate::hierarchy::{accounts, listen, outbox};
+use crate::operations::Effect;
 use crate::records::testkit::on_both;
 
 const WITHIN: Duration = Duration::from_secs(2);
@@ -186,4 +189,75 @@ async fn an_account_is_made_by_its_event_once() {
         rig.agrees().await;
     })
     .await;
+}
+
+/// The operator's command goes the way of the event.
+#[tokio::test]
+async fn an_account_that_is_asked_for_is_told_on_the_bus() {
+    on_both(async |store| {
+        let rig = Rig::new(store).await;
+        let consumer = Consumer {
+            stream: Stream::Events,
+            durable: Some("test".to_owned()),
+            subjects: vec![subject::ACCOUNT_CREATED.to_owned()],
+            ack_wait: Duration::from_secs(30),
+            max_deliver: 0,
+            max_ack_pending: 100,
+        };
+        let mut told = rig.bus.consume(&consumer).await.unwrap();
+        let body = json!({"id": "beta", "name": "Beta", "features": ["control"],
+            "time_zone": "Europe/Berlin"});
+        let first = rig.account(&body).await;
+        // It stands: nobody is asked again, and nobody is needed.
+        let call = Call::with("mowers.internal.account", "/internal/accounts", &body);
+        let second = rig.send(&call).await;
+        assert_eq!((first.status, &first.text), (second.status, &second.text));
+        assert_eq!(first.json()["features"], json!(["control"]));
+        let mut accounts = Vec::new();
+        for _ in 0..2 {
+            let delivery = told.next().await.unwrap();
+            let event: Value = serde_json::from_slice(&delivery.payload).unwrap();
+            assert_eq!(event["event_id"], json!(delivery.id));
+            accounts.push(event["account_id"].clone());
+            delivery.receipt.ack().await.unwrap();
+        }
+        assert_eq!(accounts, [json!("acme"), json!("beta")]);
+        let more = tokio::time::timeout(Duration::from_millis(50), told.next()).await;
+        assert!(more.is_err(), "one event for each account");
+        rig.agrees().await;
+    })
+    .await;
+}
+
+/// It is said whether the account will be made later, or not at all.
+#[tokio::test]
+async fn an_account_that_is_not_made_says_what_will_become_of_it() {
+    let rig = testkit::Rig::new(1).await;
+    let body = json!({"id": "beta", "name": "Beta", "time_zone": "UTC"});
+    let wanted = NewAccount::read(body.to_string().as_bytes(), true).unwrap();
+    let ask = || accounts::ask(&rig.fleet, &wanted, Duration::from_millis(100));
+    for (cut, slug, effect, text) in [
+        (
+            Cut::All,
+            "bus-unavailable",
+            Effect::None,
+            "nothing was made",
+        ),
+        (
+            Cut::Swallowed,
+            "account-pending",
+            Effect::Maybe,
+            "nobody confirmed",
+        ),
+        (Cut::None, "account-pending", Effect::Maybe, "is on the bus"),
+    ] {
+        rig.bus.cut(cut);
+        let problem = ask().await.unwrap_err();
+        assert_eq!(
+            (problem.slug(), problem.effect()),
+            (slug, effect),
+            "{cut:?}"
+        );
+        assert!(problem.to_string().contains(text), "{problem}");
+    }
 }

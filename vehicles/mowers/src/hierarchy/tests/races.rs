@@ -35,7 +35,7 @@ async fn exactly_one_default_site_among_many_writers() {
             let rig = Arc::clone(if n % 2 == 0 { &rig } else { &other });
             tokio::spawn(async move {
                 if n % 4 == 3 {
-                    let made = accounts::ensure(&rig.fleet, account("beta"), None).await;
+                    let made = accounts::ensure(&rig.fleet, account("beta")).await;
                     made.map(|_| ()).unwrap();
                     return;
                 }

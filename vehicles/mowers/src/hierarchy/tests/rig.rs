@@ -22,6 +22,7 @@ use crate::bus::local::LocalBus;
 use crate::commands::Control;
 use crate::crash::Crash;
 use crate::gateway_link::GatewayLink;
+use crate::hierarchy::listen;
 use crate::records::testkit::Store;
 use crate::records::{Place, Records};
 use crate::service::Fleet;
@@ -173,15 +174,18 @@ impl Rig {
         rig._store = Some(store);
         let body = json!({"id": "acme", "name": "Acme", "features": ["control"],
             "time_zone": "Europe/Berlin"});
-        let reply = rig
-            .send(&Call::with(
-                "mowers.internal.account",
-                "/internal/accounts",
-                &body,
-            ))
-            .await;
+        let reply = rig.account(&body).await;
         assert_eq!(reply.status, StatusCode::OK, "{}", reply.text);
         rig
+    }
+
+    /// Asks for an account, which this replica makes.
+    pub(crate) async fn account(&self, body: &Value) -> Reply {
+        let making = tokio::spawn(listen::make_accounts(Arc::clone(&self.fleet)));
+        let call = Call::with("mowers.internal.account", "/internal/accounts", body);
+        let reply = self.send(&call).await;
+        making.abort();
+        reply
     }
 
     /// Another replica beside this one, or the next life of it: its own connections and memory.

@@ -102,6 +102,7 @@ fn all() -> Vec<Problem> {
         Problem::RecordsUnavailable,
         Problem::CommitUnclear,
         Problem::RegistryUnavailable(text()),
+        Problem::AccountPending("why"),
         Problem::AuthzUnavailable(text()),
         Problem::NotStopped {
             detail: text(),
