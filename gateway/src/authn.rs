@@ -85,6 +85,7 @@ impl Caller {
                 subject: subject.to_owned(),
                 actor: None,
                 person: None,
+                bounds: Vec::new(),
                 tenants: roles.first().map(|_| everywhere()).into_iter().collect(),
                 grants: roles
                     .iter()

@@ -252,13 +252,8 @@ fn word(decision: &Decision) -> &'static str {
     }
 }
 
-/// Works out what the token says and what the bundle's grants file adds.
+/// Works out what the token says and what the bundle's grants file adds and
+/// bounds.
 fn prepare(bundle: &Bundle, caller: &Caller) -> Result<Principal, FactsError> {
-    let mut facts = caller.facts.clone();
-    let entry = bundle.directory().entry(&facts.issuer, &facts.subject);
-    facts.person = entry.person;
-    facts.tenants.extend(entry.tenants);
-    facts.grants.extend(entry.grants);
-    facts.suspended |= entry.suspended;
-    bundle.principal(&facts)
+    bundle.principal(&bundle.directory().completed(&caller.facts))
 }

@@ -84,6 +84,7 @@ fn questions() -> Result<Vec<Question>, Box<dyn Error>> {
                 subject: "someone".to_owned(),
                 actor: None,
                 person: None,
+                bounds: Vec::new(),
                 tenants: vec!["acme".to_owned()],
                 grants: vec![(role, "acme".to_owned())],
                 suspended: false,

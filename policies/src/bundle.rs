@@ -80,6 +80,7 @@ struct Loaded {
 /// What every decision of one request shares.
 struct Asking<'a> {
     principal: &'a Principal,
+    entity: Arc<ast::Entity>,
     resource: Resource,
     kind: &'static str,
     context: ast::Context,
@@ -260,8 +261,10 @@ impl Loaded {
         resource: &ResourceFacts,
         context: &ContextFacts,
     ) -> Result<Decision, Vec<Fault>> {
+        let entity = principal.prepared().entity(resource);
         let asking = Asking {
             principal,
+            entity: entity.map_err(|error| vec![Fault::new(error)])?,
             resource: self.resource(resource)?,
             kind: resource.kind.as_str(),
             context: self.vocabulary.context(context),
@@ -337,7 +340,7 @@ impl Loaded {
             Extensions::all_available(),
         );
         let request = Request::from(request.map_err(|error| fault(&error))?);
-        let slice = slice::slice(&principal.entity, action, &asking.resource);
+        let slice = slice::slice(&asking.entity, action, &asking.resource);
         let slice = slice.map_err(|error| fault(&error))?;
         let kind = principal.kind.as_str();
         let Some(candidates) = index.candidates(kind, name, asking.kind) else {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use cedar_policy_core::ast::{EntityUID, EntityUIDEntry};
+use cedar_policy_core::ast::{Entity, EntityUID, EntityUIDEntry};
 use interlock_surface::ResourceType;
 use thiserror::Error;
 
+use crate::bounds::{Bound, Reach};
 use crate::grants::PersonId;
 use crate::roles::{Role, Roles};
 use crate::{identity, slice};
@@ -80,6 +81,9 @@ pub struct PrincipalFacts {
     /// Roles by scope, from the token and the grants file together. One that
     /// the bundle does not have gives nothing.
     pub grants: Vec<(Role, String)>,
+    /// What it holds at most, by the word on those it acts for or through.
+    /// Within each of them.
+    pub bounds: Vec<Bound>,
     /// A suspended principal keeps sight, calming and stop, and nothing else.
     pub suspended: bool,
 }
@@ -169,7 +173,16 @@ pub struct Principal(Arc<Prepared>);
 pub(crate) struct Prepared {
     pub(crate) kind: PrincipalKind,
     pub(crate) entry: EntityUIDEntry,
-    pub(crate) entity: Arc<cedar_policy_core::ast::Entity>,
+    entity: Arc<Entity>,
+    bounded: Option<Bounded>,
+}
+
+/// A caller who holds nothing beyond some bounds.
+#[derive(Debug)]
+struct Bounded {
+    facts: PrincipalFacts,
+    reach: Reach,
+    bounds: Vec<Reach>,
 }
 
 impl Principal {
@@ -185,17 +198,25 @@ impl Principal {
         }
         let holds = !(facts.tenants.is_empty() && facts.grants.is_empty())
             || facts.person.is_some()
+            || !facts.bounds.is_empty()
             || facts.actor.is_some();
         if facts.kind == PrincipalKind::Anonymous && holds {
             return Err(FactsError::Anonymous);
         }
-        let entity =
-            slice::principal(facts, roles).map_err(|error| FactsError::Name(error.to_string()))?;
-        let entry = entry(entity.uid().clone());
+        let reach = Reach::of(Some(&facts.tenants), Some(&facts.grants), roles);
+        let entity = entity(facts, &reach)?;
+        let bound =
+            |bound: &Bound| Reach::of(bound.tenants.as_deref(), bound.grants.as_deref(), roles);
+        let bounded = (!facts.bounds.is_empty()).then(|| Bounded {
+            facts: facts.clone(),
+            bounds: facts.bounds.iter().map(bound).collect(),
+            reach,
+        });
         Ok(Self(Arc::new(Prepared {
             kind: facts.kind,
-            entry,
+            entry: entry(entity.uid().clone()),
             entity: Arc::new(entity),
+            bounded,
         })))
     }
 
@@ -207,6 +228,30 @@ impl Principal {
     pub(crate) fn prepared(&self) -> &Prepared {
         &self.0
     }
+}
+
+impl Prepared {
+    /// The entity with all that the caller holds, whatever bounds it.
+    pub(crate) fn anywhere(&self) -> &Entity {
+        &self.entity
+    }
+
+    /// The entity to judge a call on this object by: the one that was prepared,
+    /// unless the caller would hold more there than its bounds.
+    pub(crate) fn entity(&self, resource: &ResourceFacts) -> Result<Arc<Entity>, FactsError> {
+        let less = self.bounded.as_ref().and_then(|bounded| {
+            let left = bounded.reach.within(&bounded.bounds, resource)?;
+            Some(entity(&bounded.facts, &left))
+        });
+        match less {
+            Some(entity) => Ok(Arc::new(entity?)),
+            None => Ok(Arc::clone(&self.entity)),
+        }
+    }
+}
+
+fn entity(facts: &PrincipalFacts, reach: &Reach) -> Result<Entity, FactsError> {
+    slice::principal(facts, reach).map_err(|error| FactsError::Name(error.to_string()))
 }
 
 impl PrincipalFacts {

@@ -2,8 +2,8 @@
 //!
 //! Its form is documented in `policies/README.md`; `policies/examples/grants.json`
 //! is an example that a test reads. Rights are looked up by the exact identity;
-//! persons and suspensions by the canonical one, so that another spelling gains
-//! nothing and escapes nothing.
+//! persons, bounds and suspensions by the canonical one, so that another spelling
+//! gains nothing and escapes nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -13,7 +13,8 @@ use interlock_surface::ids::is_id;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::facts::{self, Proposer};
+use crate::bounds::Bound;
+use crate::facts::{self, PrincipalFacts, Proposer};
 use crate::identity;
 use crate::roles::{Role, Roles};
 
@@ -56,6 +57,8 @@ pub struct Directory {
     rights: HashMap<String, Rights>,
     // Who an identity belongs to or acts for, by canonical identity.
     owners: HashMap<String, Owner>,
+    // What holds back whoever acts for a person, by the person's id.
+    people: HashMap<String, Limit>,
     roles: Roles,
 }
 
@@ -69,6 +72,13 @@ struct Rights {
 struct Owner {
     person: Option<PersonId>,
     acts_for: Option<PersonId>,
+    limit: Limit,
+}
+
+/// What holds back whoever acts for, or through, somebody.
+#[derive(Debug, Clone)]
+struct Limit {
+    bound: Bound,
     suspended: bool,
 }
 
@@ -101,10 +111,8 @@ struct File {
 struct Person {
     id: String,
     identities: Vec<Key>,
-    #[serde(default)]
-    tenants: Vec<String>,
-    #[serde(default)]
-    grants: Vec<Grant>,
+    tenants: Option<Vec<String>>,
+    grants: Option<Vec<Grant>>,
     #[serde(default)]
     suspended: bool,
 }
@@ -116,10 +124,8 @@ struct Identity {
     subject: String,
     #[serde(rename = "actsFor")]
     acts_for: Option<String>,
-    #[serde(default)]
-    tenants: Vec<String>,
-    #[serde(default)]
-    grants: Vec<Grant>,
+    tenants: Option<Vec<String>>,
+    grants: Option<Vec<Grant>>,
     #[serde(default)]
     suspended: bool,
 }
@@ -154,21 +160,13 @@ impl Directory {
             roles: roles(file.roles)?,
             ..Self::default()
         };
-        let mut ids = HashSet::new();
         for person in &file.people {
             check_id("person id", &person.id)?;
-            if !ids.insert(person.id.as_str()) {
-                let what = format!("person `{}` is listed twice", person.id);
-                return Err(value(what, &person.id));
-            }
             directory.add_person(person)?;
         }
         for identity in &file.identities {
-            if let Some(person) = &identity.acts_for
-                && !ids.contains(person.as_str())
-            {
-                let what = format!("`actsFor` names `{person}`, who is not in `people`");
-                return Err(value(what, person));
+            if let Some(person) = &identity.acts_for {
+                directory.check_owner(person)?;
             }
             directory.add_identity(identity)?;
         }
@@ -190,8 +188,34 @@ impl Directory {
             acts_for: owner.and_then(|owner| owner.acts_for.clone()),
             tenants: rights.tenants,
             grants: rights.grants,
-            suspended: owner.is_some_and(|owner| owner.suspended),
+            suspended: owner.is_some_and(|owner| owner.limit.suspended),
         }
+    }
+
+    /// All that is known of a caller: what its token says, what this file adds,
+    /// and what bounds it. Whoever acts for a person, with an identity of its
+    /// own, holds nothing that this file does not give the person; a delegate
+    /// holds what the token's subject holds and, where the file gives the
+    /// delegate something, nothing beyond that.
+    pub fn completed(&self, token: &PrincipalFacts) -> PrincipalFacts {
+        let mut facts = token.clone();
+        let entry = self.entry(&facts.issuer, &facts.subject);
+        facts.person = entry.person;
+        facts.tenants.extend(entry.tenants);
+        facts.grants.extend(entry.grants);
+        facts.suspended |= entry.suspended;
+        let delegate = facts.actor.as_deref();
+        let delegate = delegate.and_then(|actor| self.owner(&facts.issuer, actor));
+        let delegate = delegate.map(|owner| &owner.limit);
+        let person = entry.acts_for;
+        let person = person.and_then(|person| self.people.get(person.as_str()));
+        for limit in delegate.into_iter().chain(person) {
+            facts.suspended |= limit.suspended;
+            if limit.bound != Bound::default() {
+                facts.bounds.push(limit.bound.clone());
+            }
+        }
+        facts
     }
 
     /// The canonical identities a proposal counts as coming from, and those of
@@ -219,61 +243,94 @@ impl Directory {
     }
 
     fn add_person(&mut self, person: &Person) -> Result<(), GrantsError> {
-        let rights = self.check_rights(&person.tenants, &person.grants)?;
+        let limit = Limit {
+            bound: self.check_rights(person.tenants.as_deref(), person.grants.as_deref())?,
+            suspended: person.suspended,
+        };
+        if self
+            .people
+            .insert(person.id.clone(), limit.clone())
+            .is_some()
+        {
+            let what = format!("person `{}` is listed twice", person.id);
+            return Err(value(what, &person.id));
+        }
         let owner = Owner {
             person: Some(PersonId(person.id.clone())),
             acts_for: None,
-            suspended: person.suspended,
+            limit,
         };
         for key in &person.identities {
-            self.add(&key.issuer, &key.subject, rights.clone(), owner.clone())?;
+            self.add(&key.issuer, &key.subject, owner.clone())?;
         }
         Ok(())
     }
 
     fn add_identity(&mut self, identity: &Identity) -> Result<(), GrantsError> {
-        let rights = self.check_rights(&identity.tenants, &identity.grants)?;
+        let (tenants, grants) = (identity.tenants.as_deref(), identity.grants.as_deref());
         let owner = Owner {
             person: None,
             acts_for: identity.acts_for.clone().map(PersonId),
-            suspended: identity.suspended,
+            limit: Limit {
+                bound: self.check_rights(tenants, grants)?,
+                suspended: identity.suspended,
+            },
         };
-        self.add(&identity.issuer, &identity.subject, rights, owner)
+        self.add(&identity.issuer, &identity.subject, owner)
     }
 
-    fn check_rights(&self, tenants: &[String], grants: &[Grant]) -> Result<Rights, GrantsError> {
-        for scope in tenants
-            .iter()
-            .chain(grants.iter().map(|grant| &grant.scope))
-        {
+    /// A person whom somebody acts for is listed with what they hold, since
+    /// that bounds the other; holding nothing is said with an empty list.
+    fn check_owner(&self, person: &str) -> Result<(), GrantsError> {
+        let Some(Limit { bound, .. }) = self.people.get(person) else {
+            let what = format!("`actsFor` names `{person}`, who is not in `people`");
+            return Err(value(what, person));
+        };
+        let missing = match bound {
+            Bound { tenants: None, .. } => "tenants",
+            Bound { grants: None, .. } => "grants",
+            Bound { .. } => return Ok(()),
+        };
+        let what = format!(
+            "`actsFor` names `{person}`, for whom no `{missing}` are listed: who acts for a \
+             person holds no more than this file gives the person, so list them, or `[]`"
+        );
+        Err(value(what, person))
+    }
+
+    fn check_rights(
+        &self,
+        tenants: Option<&[String]>,
+        grants: Option<&[Grant]>,
+    ) -> Result<Bound, GrantsError> {
+        let granted = || grants.into_iter().flatten();
+        let scopes = granted().map(|grant| &grant.scope);
+        for scope in tenants.into_iter().flatten().chain(scopes) {
             check_id("scope id", scope)?;
         }
-        for Grant { role, .. } in grants {
+        for Grant { role, .. } in granted() {
             if self.roles.relations(role).is_empty() {
                 let known = self.roles.names().join(", ");
                 let what = format!("there is no role `{role}`; there are {known}");
                 return Err(value(what, role.as_str()));
             }
         }
-        let grants = grants
-            .iter()
-            .map(|grant| (grant.role.clone(), grant.scope.clone()));
-        Ok(Rights {
-            tenants: tenants.to_vec(),
-            grants: grants.collect(),
+        let pair = |grant: &Grant| (grant.role.clone(), grant.scope.clone());
+        Ok(Bound {
+            tenants: tenants.map(<[String]>::to_vec),
+            grants: grants.map(|grants| grants.iter().map(pair).collect()),
         })
     }
 
-    fn add(
-        &mut self,
-        issuer: &str,
-        subject: &str,
-        rights: Rights,
-        owner: Owner,
-    ) -> Result<(), GrantsError> {
+    fn add(&mut self, issuer: &str, subject: &str, owner: Owner) -> Result<(), GrantsError> {
         facts::check_issuer(issuer).map_err(|error| value(error.to_string(), issuer))?;
         facts::check_subject(subject).map_err(|error| value(error.to_string(), subject))?;
         let canonical = identity::canonical(issuer, subject);
+        let Bound { tenants, grants } = owner.limit.bound.clone();
+        let rights = Rights {
+            tenants: tenants.unwrap_or_default(),
+            grants: grants.unwrap_or_default(),
+        };
         if self.owners.insert(canonical, owner).is_some() {
             let what = format!("identity `{subject}` of `{issuer}` is listed twice");
             return Err(value(what, subject));

@@ -12,6 +12,7 @@
 //! ContextFacts ────────────────┘
 //! ```
 
+mod bounds;
 mod bundle;
 mod decision;
 mod diagnostics;
@@ -24,6 +25,7 @@ mod reload;
 mod roles;
 mod slice;
 
+pub use bounds::Bound;
 pub use bundle::{Bundle, TENANT_GUARD};
 pub use cedar_policy::PolicyId;
 pub use decision::{Decision, Fault};

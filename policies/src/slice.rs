@@ -23,8 +23,8 @@ use cedar_policy_core::parser::err::ParseErrors;
 use interlock_surface::{Relation, ResourceType};
 use thiserror::Error;
 
+use crate::bounds::{Reach, Right};
 use crate::facts::{ContextFacts, Mode, PrincipalFacts, ResourceFacts, VehicleState};
-use crate::roles::{Role, Roles};
 
 /// The Cedar action that asks whether a caller may know of an object.
 pub(crate) const OBSERVE: &str = "observe";
@@ -135,22 +135,18 @@ impl Vocabulary {
     }
 }
 
-/// The entity of a caller: its roles as the scopes of each relation.
-pub(crate) fn principal(facts: &PrincipalFacts, roles: &Roles) -> Result<Entity, Box<ParseErrors>> {
+/// The entity of a caller: what it holds as the scopes of each relation.
+pub(crate) fn principal(facts: &PrincipalFacts, reach: &Reach) -> Result<Entity, Box<ParseErrors>> {
     let scope: EntityType = "Scope".parse().map_err(Box::new)?;
     let kind: EntityType = facts.kind.as_str().parse().map_err(Box::new)?;
-    let scopes = |ids: &mut dyn Iterator<Item = &String>| {
-        let uids: Vec<Value> = ids.map(|id| Value::from(uid(&scope, id))).collect();
+    let scopes = |right: Right| {
+        let uids = reach.scopes(right).map(|id| Value::from(uid(&scope, id)));
         Value::set(uids, None)
     };
-    let relation = |relation: &Relation| {
-        let gives = |role: &Role| roles.relations(role).contains(relation);
-        let held = facts.grants.iter().filter(|(role, _)| gives(role));
-        (relation.as_str(), scopes(&mut held.map(|(_, id)| id)))
-    };
+    let relation = |relation: &Relation| (relation.as_str(), scopes(Right::Relation(*relation)));
     let attributes = [
         ("identities", strings(facts.identities())),
-        ("tenants", scopes(&mut facts.tenants.iter())),
+        ("tenants", scopes(Right::Tenant)),
         (
             "grants",
             Value::record(Relation::ALL.iter().map(relation), None),

@@ -110,6 +110,7 @@ impl Claims {
                 subject,
                 actor,
                 person: None,
+                bounds: Vec::new(),
                 tenants: self.tenants(&config.claims.tenants)?,
                 grants: self.grants(&config.claims.grants)?,
                 suspended: false,

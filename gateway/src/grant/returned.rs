@@ -130,6 +130,7 @@ impl Mint {
                     subject: who.subject,
                     actor: who.actor,
                     person: None,
+                    bounds: Vec::new(),
                     grants: standing.grants(),
                     tenants: standing.tenants,
                     suspended: standing.suspended,

@@ -69,6 +69,7 @@ fn facts(caller: &Value) -> Option<PrincipalFacts> {
         subject: text(caller, "subject").to_owned(),
         actor: None,
         person: None,
+        bounds: Vec::new(),
         tenants: tenants.map(|id| id.as_str().unwrap().to_owned()).collect(),
         grants: standing["roles"]
             .as_array()

@@ -88,7 +88,7 @@ pub(super) fn shapes(schema: &Schema, vocabulary: &Vocabulary) -> Vec<Diagnostic
     for kind in PrincipalKind::ALL {
         match Principal::prepare(&sample(kind), &Roles::default()) {
             Ok(principal) => {
-                let entity = principal.prepared().entity.as_ref().clone();
+                let entity = principal.prepared().anywhere().clone();
                 faults.extend(fits(schema, entity.into()).map(fault));
             }
             Err(error) => faults.push(fault(error.to_string())),
@@ -142,6 +142,7 @@ pub(super) fn sample(kind: PrincipalKind) -> PrincipalFacts {
         subject: "someone".to_owned(),
         actor: None,
         person: None,
+        bounds: Vec::new(),
         tenants: holds.then(scope).into_iter().collect(),
         grants: grants.into_iter().filter(|_| holds).collect(),
         suspended: false,

@@ -1,8 +1,10 @@
 use std::fs;
 
 use super::{Directory, Entry, GrantsError};
+use crate::bounds::Bound;
 use crate::bundle::tests::overlay::here;
-use crate::facts::Proposer;
+use crate::bundle::tests::scene::caller;
+use crate::facts::{PrincipalFacts, PrincipalKind, Proposer};
 use crate::roles::Role;
 
 const ISSUER: &str = "https://idp.example";
@@ -143,6 +145,15 @@ fn faults_are_refused_with_what_and_where() {
         &file(&alice(""), &key("A")),
         "identity `A` of `https://i` is listed twice",
     );
+    let bot = r#"{ "issuer": "https://i", "subject": "b", "actsFor": "alice" }"#;
+    refused(
+        &file(&alice(""), bot),
+        "`alice`, for whom no `tenants` are listed",
+    );
+    refused(
+        &file(&alice(r#", "tenants": ["acme"]"#), bot),
+        "`alice`, for whom no `grants` are listed",
+    );
     let unknown = r#"{ "issuer": "https://i", "subject": "b", "actsFor": "bob" }"#;
     refused(&file("", unknown), "`actsFor` names `bob`");
     refused(
@@ -160,4 +171,80 @@ fn json_faults_have_a_place() {
         panic!("{error}");
     };
     assert_eq!((line, column), (2, 16));
+}
+
+/// Alice operates `acme`, and her bot is given more than that.
+const BOUNDS: &str = r#"{
+  "format": 1,
+  "people": [{
+    "id": "alice", "tenants": ["acme"],
+    "identities": [{ "issuer": "https://idp.example", "subject": "alice" }],
+    "grants": [{ "role": "operator", "scope": "acme" }]
+  }],
+  "identities": [
+    { "issuer": "https://idp.example", "subject": "bot", "actsFor": "alice",
+      "tenants": ["acme"], "grants": [{ "role": "admin", "scope": "acme.north" }] },
+    { "issuer": "https://idp.example", "subject": "silent" },
+    { "issuer": "https://idp.example", "subject": "retired", "suspended": true, "grants": [] }
+  ]
+}"#;
+
+fn known(subject: &str, actor: Option<&str>) -> PrincipalFacts {
+    let token = PrincipalFacts {
+        actor: actor.map(str::to_owned),
+        tenants: Vec::new(),
+        ..caller(PrincipalKind::Agent, subject, &[])
+    };
+    Directory::parse(BOUNDS).unwrap().completed(&token)
+}
+
+fn grants_of(bound: &Bound) -> Option<Vec<(&str, &str)>> {
+    let grants = bound.grants.as_ref()?;
+    Some(
+        grants
+            .iter()
+            .map(|(r, s)| (r.as_str(), s.as_str()))
+            .collect(),
+    )
+}
+
+#[test]
+fn an_agent_of_its_own_is_bounded_by_the_person_it_acts_for() {
+    let bot = known("bot", None);
+    assert_eq!(bot.grants, [(Role::ADMIN, "acme.north".to_owned())]);
+    let [bound] = bot.bounds.as_slice() else {
+        panic!("{bot:?}");
+    };
+    assert_eq!(bound.tenants.as_deref(), Some(&["acme".to_owned()][..]));
+    assert_eq!(grants_of(bound), Some(vec![("operator", "acme")]));
+    // Another spelling does not get out of it.
+    assert_eq!(known("BOT", None).bounds, bot.bounds);
+    assert!(known("alice", None).bounds.is_empty());
+    assert!(known("silent", None).bounds.is_empty());
+}
+
+#[test]
+fn a_delegate_holds_what_the_subject_and_its_own_entry_give() {
+    let through = |actor| known("alice", Some(actor));
+    for actor in ["bot", "BOT"] {
+        let facts = through(actor);
+        assert_eq!(facts.grants, [(Role::OPERATOR, "acme".to_owned())]);
+        let bounds: Vec<_> = facts.bounds.iter().map(grants_of).collect();
+        assert_eq!(bounds, [Some(vec![("admin", "acme.north")])]);
+    }
+    // One of whom the file says nothing holds what the person holds.
+    for actor in ["silent", "unheard-of"] {
+        assert!(through(actor).bounds.is_empty(), "{actor}");
+    }
+    assert_eq!(grants_of(&through("retired").bounds[0]), Some(Vec::new()));
+}
+
+#[test]
+fn a_suspension_reaches_through_a_delegation_both_ways() {
+    assert!(known("alice", Some("retired")).suspended);
+    assert!(!known("alice", Some("silent")).suspended);
+    let away = BOUNDS.replace(r#""id": "alice","#, r#""id": "alice", "suspended": true,"#);
+    let directory = Directory::parse(&away).unwrap();
+    let bot = directory.completed(&caller(PrincipalKind::Agent, "bot", &[]));
+    assert!(bot.suspended);
 }

@@ -14,7 +14,7 @@ use super::overlay::Overlay;
 use super::scene::{caller, enforced, object, person, prepared, proposer, row_of};
 use crate::decision::Verdict;
 use crate::facts::{ContextFacts, Mode, PrincipalFacts, PrincipalKind, ResourceFacts};
-use crate::roles::{Role, Roles};
+use crate::roles::Role;
 use crate::slice;
 
 /// The shipped bundle with guards of `accounts` accounts and one guard that
@@ -49,8 +49,8 @@ fn whole(
     let loaded = &bundle.0;
     let proposed = resource.proposer.as_ref();
     let proposed = proposed.map(|proposer| loaded.directory.proposer(proposer));
+    let principal = prepared(principal).prepared().entity(resource).unwrap();
     let resource = loaded.vocabulary.resource(resource, proposed).unwrap();
-    let principal = slice::principal(principal, &Roles::default()).unwrap();
     let action: EntityUid = format!("Action::{:?}", row.action.unwrap())
         .parse()
         .unwrap();
@@ -62,7 +62,7 @@ fn whole(
         Some(&loaded.schema),
     );
     let entities = [
-        Entity::from(principal),
+        Entity::from(principal.as_ref().clone()),
         Entity::from(resource.entity.as_ref().clone()),
     ];
     let entities = Entities::from_entities(entities, Some(&loaded.schema)).unwrap();
@@ -81,6 +81,7 @@ fn indexed(
     let principal = prepared(principal);
     let asking = super::super::Asking {
         principal: &principal,
+        entity: principal.prepared().entity(resource).unwrap(),
         resource: bundle.0.resource(resource).unwrap(),
         kind: resource.kind.as_str(),
         context: bundle.0.vocabulary.context(context),
@@ -212,11 +213,13 @@ fn a_decision_evaluates_few_policies_however_many_there_are() {
 fn a_slice_holds_principal_action_and_resource() {
     let bundle = many(0).load().unwrap();
     let principal = prepared(&person("otto", &[Role::OPERATOR]));
-    let resource = bundle.0.resource(&object(ResourceType::Swarm)).unwrap();
+    let swarm = object(ResourceType::Swarm);
+    let principal = principal.prepared().entity(&swarm).unwrap();
+    let resource = bundle.0.resource(&swarm).unwrap();
     let rows = ROWS.iter().filter_map(|row| row.action);
     for name in rows.chain([slice::OBSERVE]) {
         let action = &bundle.0.actions[name];
-        let slice = slice::slice(&principal.prepared().entity, action, &resource).unwrap();
+        let slice = slice::slice(&principal, action, &resource).unwrap();
         assert_eq!(slice.len(), 3);
         // With its groups: without them `action in Action::"write"` is false,
         // and every guard on a class would be off without an error.
@@ -237,7 +240,7 @@ fn without_the_action_entity_a_guard_is_off() {
     assert_eq!(forbids, ["guard.agent.write"]);
 
     let resource = bundle.0.resource(&swarm).unwrap();
-    let principal = slice::principal(&facts, &Roles::default()).unwrap();
+    let principal = prepared(&facts).prepared().entity(&swarm).unwrap();
     let request = Request::new(
         principal.uid().clone().into(),
         "Action::\"mission_start\"".parse().unwrap(),
@@ -246,7 +249,7 @@ fn without_the_action_entity_a_guard_is_off() {
         Some(&bundle.0.schema),
     );
     let two = [
-        Entity::from(principal),
+        Entity::from(principal.as_ref().clone()),
         Entity::from(resource.entity.as_ref().clone()),
     ];
     let two = Entities::from_entities(two, None).unwrap();

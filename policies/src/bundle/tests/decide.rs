@@ -97,7 +97,7 @@ fn a_resource_of_another_type_than_the_rows_is_broken() {
 const PEOPLE: &str = r#"{
   "format": 1,
   "people": [
-    { "id": "alice", "identities": [
+    { "id": "alice", "tenants": [], "grants": [], "identities": [
       { "issuer": "https://idp.example", "subject": "alice" },
       { "issuer": "https://idp2.example", "subject": "a.liddell" },
       { "issuer": "https://idp.example", "subject": "alice-service" } ] },

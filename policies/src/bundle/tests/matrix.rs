@@ -93,7 +93,8 @@ fn proposed_by(question: &mut Question, subject: &str) {
 pub(crate) const PEOPLE: &str = r#"{
   "format": 1,
   "people": [
-    { "id": "caller", "identities": [{ "issuer": "https://idp.example", "subject": "caller" }] }
+    { "id": "caller", "identities": [{ "issuer": "https://idp.example", "subject": "caller" }],
+      "tenants": [], "grants": [] }
   ],
   "identities": [
     { "issuer": "https://idp.example", "subject": "agent-of-caller", "actsFor": "caller" }

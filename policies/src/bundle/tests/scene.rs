@@ -21,6 +21,7 @@ pub(crate) fn caller(kind: PrincipalKind, subject: &str, roles: &[Role]) -> Prin
         subject: subject.to_owned(),
         actor: None,
         person: None,
+        bounds: Vec::new(),
         tenants: holds.then(|| "acme".to_owned()).into_iter().collect(),
         grants: roles
             .iter()
