@@ -38,7 +38,8 @@ pub struct MowersConfig {
     pub operations: bool,
     /// For how many seconds a shard keeps a mower without a word from the service.
     pub lease: u8,
-    /// Lines added to the `[settings]` table.
+    /// Lines added at the end of the file: of the `[settings]` table, then whole
+    /// tables.
     pub extra: String,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
