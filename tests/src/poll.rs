@@ -46,6 +46,28 @@ pub async fn until_async<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T
     }
 }
 
+/// [`until_async`] for a probe that tells what it saw instead.
+///
+/// # Panics
+/// When it is not there within the deadline; the message names `what` and the
+/// last that was seen.
+pub async fn until_seen<T>(what: &str, mut probe: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let mut seen = String::new();
+    let looking = async {
+        loop {
+            match probe().await {
+                Ok(found) => return found,
+                Err(instead) => seen = instead,
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    match tokio::time::timeout(DEADLINE, looking).await {
+        Ok(found) => found,
+        Err(_) => panic!("waited in vain: {what}; there is: {seen}"),
+    }
+}
+
 /// Ends `work` when it takes longer than the deadline.
 ///
 /// # Panics

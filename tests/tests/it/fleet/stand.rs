@@ -112,15 +112,11 @@ pub(super) async fn record(
     command: &str,
     wanted: impl Fn(&Value) -> bool,
 ) -> Value {
-    let mut seen = None;
-    poll::until_async(what, async || {
+    poll::until_seen(what, async || {
         let record = find(system, command).await;
-        if seen != record {
-            // Shown when it stays at something else.
-            eprintln!("{command}: {record:?}");
-            seen.clone_from(&record);
-        }
-        record.filter(|it| wanted(it))
+        let seen = || format!("{record:?}");
+        let found = record.as_ref().filter(|it| wanted(it));
+        found.cloned().ok_or_else(seen)
     })
     .await
 }

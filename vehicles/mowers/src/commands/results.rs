@@ -126,7 +126,7 @@ async fn say(receipt: Box<dyn Receipt>, answered: Answered) -> Result<(), BusErr
 }
 
 /// Writes results, and says what is to be done with the delivery of each.
-async fn judge(fleet: &Fleet, heard: &[Heard]) -> Vec<Answered> {
+pub async fn judge(fleet: &Fleet, heard: &[Heard]) -> Vec<Answered> {
     let mut answers = vec![Answered::Reject; heard.len()];
     let (mut results, mut places) = (Vec::new(), Vec::new());
     for ((payload, attempt), answered) in heard.iter().zip(&mut answers) {

@@ -56,7 +56,8 @@ async fn a_command_and_what_became_of_it_are_counted() {
     };
     for result in [&result, &late] {
         let payload = serde_json::to_vec(result).unwrap();
-        assert_eq!(judge(&rig.fleet, &payload, 1).await, Answered::Ack);
+        let answered = judge(&rig.fleet, &[(payload.into(), 1)]).await;
+        assert_eq!(answered, [Answered::Ack]);
     }
     let after = scrape(&rig).await;
     check(&after, queued, 1);
