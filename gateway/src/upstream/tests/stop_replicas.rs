@@ -109,18 +109,31 @@ async fn a_slow_answer_is_not_lost_to_the_attempt_beside_it() {
     assert_eq!((first.requests(), second.requests()), (1, 1));
 }
 
-/// One address is enough: a slow answer is waited for, and the stop not sent
-/// again.
+/// Nor to a refusal beside it: the first is heard out.
 #[tokio::test]
-async fn a_slow_answer_of_the_only_address_is_waited_for() {
-    let (one, first) = serve(|mut peer: Peer| async move {
-        peer.request().await;
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-        peer.say(ACCEPTED).await;
+async fn a_slow_answer_is_not_lost_to_a_refusal() {
+    let asked = Arc::new(Notify::new());
+    let slow = Arc::clone(&asked);
+    let (one, first) = serve(move |mut peer: Peer| {
+        let slow = Arc::clone(&slow);
+        async move {
+            peer.request().await;
+            slow.notified().await;
+            peer.say(ACCEPTED).await;
+        }
     })
     .await;
-    assert_eq!(stopped(&[one], &BRIEF).await, "202 {}");
-    assert_eq!(first.requests(), 1);
+    let (two, second) = serve(move |mut peer: Peer| {
+        let asked = Arc::clone(&asked);
+        async move {
+            peer.request().await;
+            peer.say(CONFLICT).await;
+            asked.notify_one();
+        }
+    })
+    .await;
+    assert_eq!(stopped(&[one, two], &BRIEF).await, "202 {}");
+    assert_eq!((first.requests(), second.requests()), (1, 1));
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use interlock_tests::http::{Answer, Call};
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
+use interlock_tests::process::Signal;
 use interlock_tests::system::Plan;
 use serde_json::Value;
 
@@ -81,7 +82,11 @@ async fn one_replica_is_killed() {
             first.insert(number, answer);
         }
     }
-    // Each gateway turned to the other one by itself.
+    // Each gateway turned to the other one by itself, and nobody was told to
+    // come back later.
+    let away = |answer: &&Answer| answer.status == 503;
+    let away: Vec<String> = first.values().filter(away).map(Answer::text).collect();
+    assert!(away.is_empty(), "{away:?}");
     for gateway in &spread.system.gateways {
         let switches = gateway.metric("interlock_upstream_switches_total").await;
         assert!(switches >= 1.0, "{switches}");
@@ -126,6 +131,25 @@ async fn one_replica_is_killed() {
     let distinct: HashSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len());
     assert!(ids.len() > COMMANDS / 2, "{} of {COMMANDS}", ids.len());
+}
+
+/// Its kernel takes connections and stops, and nobody answers: the other replica
+/// is asked beside it, and the next stop and the next command go there at once.
+#[tokio::test]
+async fn one_replica_is_frozen() {
+    let mut spread = with_both(Spread::start(PAIR).await).await;
+    let mower = mower(&spread.system).await;
+    spread.fleet().process.signal(Signal::Stop);
+    stop(&spread.system, &mower.id).await.expect(202);
+    latched(&spread.system, &mower.id).await;
+    stop(&spread.system, &mower.id).await.expect(202);
+    let told = command(&spread.system, &mower.id, &height(45)).await;
+    let id = text(&told.expect(202).json()["command_id"]);
+    ends(&spread.system, &id, "executed").await;
+    assert_eq!(spread.arrivals(&id), 1);
+    let gateway = spread.system.gateway();
+    let switches = gateway.metric("interlock_upstream_switches_total").await;
+    assert!(switches >= 1.0, "{switches}");
 }
 
 /// The other shard takes the mowers over, and the same id moves nothing twice.
