@@ -10,6 +10,7 @@ pub mod memory;
 pub mod plan;
 pub(crate) mod settle;
 pub mod state;
+pub mod summary;
 pub mod view;
 
 pub use self::code::{ApprovalCode, CodeHash, Randomness, RandomnessError, SystemRandomness};
@@ -20,6 +21,7 @@ pub use self::plan::{
 pub use self::state::{
     APPROVAL_WINDOW, DECISION_WINDOW, DispatchEnd, Lease, PlanError, Proposal, SettleAnswer,
 };
+pub use self::summary::PlanSummary;
 pub use self::view::{ApprovalView, PlanView};
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::idempotency::{KeyId, KeyRecord};
-use crate::plans::{ObjectRef, Plan};
+use crate::plans::{ObjectRef, Plan, PlanSummary};
 
 pub mod embedded;
 pub mod object;
@@ -96,8 +96,8 @@ pub trait PlanStore: Send + Sync {
     /// Writes `plan` if the stored revision is `expected`.
     async fn replace(&self, plan: &Plan, expected: u64) -> Result<Swap, StoreError>;
 
-    /// The newest `limit` plans of a service, newest first.
-    async fn list(&self, service: &str, limit: u32) -> Result<Vec<Plan>, StoreError>;
+    /// The newest `limit` plans of a service, newest first. Reads no preview.
+    async fn list(&self, service: &str, limit: u32) -> Result<Vec<PlanSummary>, StoreError>;
 
     /// Plans whose operation somebody should settle: Dispatching or Unknown
     /// with a lease that ended before `now`; at most `limit`.

@@ -1,9 +1,11 @@
 //! Plans seen lately, so that reads go on while the store is gone.
 
+use std::sync::Arc;
+
 use quick_cache::sync::Cache;
 use uuid::Uuid;
 
-use super::Plan;
+use super::{Plan, PlanSummary};
 use crate::telemetry::names;
 
 /// Plans kept; the least used are forgotten first.
@@ -12,7 +14,7 @@ const KEPT: usize = 1024;
 /// A bounded memory of plans as last read or written. Never decides anything
 /// that moves a vehicle.
 pub struct PlanMemory {
-    plans: Cache<Uuid, Plan>,
+    plans: Cache<Uuid, Arc<Plan>>,
 }
 
 impl Default for PlanMemory {
@@ -30,7 +32,7 @@ impl PlanMemory {
         if known.is_some_and(|known| known.revision > plan.revision) {
             return;
         }
-        self.plans.insert(plan.id, plan.clone());
+        self.plans.insert(plan.id, Arc::new(plan.clone()));
     }
 
     /// Keeps a plan that this instance has just changed, and counts its state.
@@ -42,15 +44,15 @@ impl PlanMemory {
 
     /// The plan as last seen.
     pub fn get(&self, id: Uuid) -> Option<Plan> {
-        self.plans.get(&id)
+        self.plans.get(&id).map(Arc::unwrap_or_clone)
     }
 
     /// The newest `limit` plans of a service, newest first.
-    pub fn list(&self, service: &str, limit: usize) -> Vec<Plan> {
+    pub fn list(&self, service: &str, limit: usize) -> Vec<PlanSummary> {
         let known = self.plans.iter().map(|(_, plan)| plan);
-        let mut plans: Vec<Plan> = known.filter(|plan| plan.service == service).collect();
+        let mut plans: Vec<Arc<Plan>> = known.filter(|plan| plan.service == service).collect();
         plans.sort_by_key(|plan| std::cmp::Reverse((plan.created_at, plan.id)));
         plans.truncate(limit);
-        plans
+        plans.iter().map(|plan| PlanSummary::of(plan)).collect()
     }
 }

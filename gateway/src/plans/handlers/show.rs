@@ -30,8 +30,8 @@ pub(crate) fn get(gateway: &Gateway, mut call: Call) -> Result<Reply, Problem> {
     Ok(reply::json(200, PlanView::of(&plan, now).as_json()))
 }
 
-/// `GET` on the plans of a service, newest first. What the caller may not see
-/// is omitted.
+/// `GET` on the plans of a service, newest first, without their previews. What
+/// the caller may not see is omitted.
 pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
     let row = call.permit.row();
     let now = gateway.clock.now();
@@ -52,8 +52,8 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Pr
         ResourceFrom::Service | ResourceFrom::Path(_) => None,
     };
     let visible = plans.into_iter().filter_map(|plan| {
-        let view = PlanView::of(&plan, now).into_json();
-        let target = Target::plan(gateway, plan, now);
+        let view = plan.view(now);
+        let target = Target::plan(gateway, plan.into_judged(), now);
         if account.is_some_and(|account| !target.facts().scopes.contains(account)) {
             return None;
         }

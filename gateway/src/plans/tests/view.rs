@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 use super::{OPERATION, plan_in};
 use crate::plans::fixtures::{at, code, proposal};
-use crate::plans::{ApprovalView, Plan, PlanView, Proposal, Status};
+use crate::plans::{ApprovalView, Plan, PlanSummary, PlanView, Proposal, Status};
 
 fn view(plan: &Plan) -> Value {
     PlanView::of(plan, at(0)).into_json()
@@ -38,6 +38,18 @@ fn an_approved_plan_looks_like_this() {
         "refusal": null,
     });
     assert_eq!(view(&plan), expected);
+}
+
+/// A list shows what a plan shows, but for the preview.
+#[test]
+fn a_summary_is_the_view_without_the_preview() {
+    for status in Status::ALL {
+        let plan = plan_in(status);
+        let mut whole = view(&plan);
+        let preview = whole.as_object_mut().expect("fields").remove("preview");
+        assert!(preview.is_some_and(|preview| !preview.is_null()));
+        assert_eq!(PlanSummary::of(&plan).view(at(0)), whole);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteConnection;
 use uuid::Uuid;
 
 use super::{EmbeddedStore, unavailable};
-use crate::plans::Plan;
+use crate::plans::{Plan, PlanSummary};
 use crate::store::{PLAN_RETENTION, PlanStore, StoreError, Swap, decode, encode, micros};
 
 /// What a plan's columns hold.
@@ -19,6 +19,7 @@ struct Row {
     open_until: Option<i64>,
     settle_after: Option<i64>,
     json: String,
+    summary: String,
 }
 
 impl Row {
@@ -36,10 +37,18 @@ impl Row {
             open_until,
             settle_after: plan.settle_after().map(micros),
             json: encode(plan)?,
+            summary: encode(&PlanSummary::of(plan))?,
         })
     }
 
     async fn insert(self, connection: &mut SqliteConnection) -> Result<Swap, sqlx::Error> {
+        let summary = sqlx::query(
+            "INSERT INTO plan_summaries (id, service, created_at, json) VALUES (?, ?, ?, ?)",
+        )
+        .bind(self.id.clone())
+        .bind(self.service.clone())
+        .bind(self.created_at)
+        .bind(self.summary);
         let done = sqlx::query(
             "INSERT INTO plans (id, service, proposer, created_at, revision, open_until, \
              settle_after, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -52,9 +61,13 @@ impl Row {
         .bind(self.open_until)
         .bind(self.settle_after)
         .bind(self.json)
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
-        Ok(swap(done.rows_affected()))
+        let swap = swap(done.rows_affected());
+        if swap == Swap::Swapped {
+            summary.execute(connection).await?;
+        }
+        Ok(swap)
     }
 
     async fn replace(
@@ -62,6 +75,9 @@ impl Row {
         expected: i64,
         connection: &mut SqliteConnection,
     ) -> Result<Swap, sqlx::Error> {
+        let summary = sqlx::query("UPDATE plan_summaries SET json = ? WHERE id = ?")
+            .bind(self.summary)
+            .bind(self.id.clone());
         let done = sqlx::query(
             "UPDATE plans SET revision = ?, open_until = ?, settle_after = ?, json = ? \
              WHERE id = ? AND revision = ?",
@@ -72,9 +88,13 @@ impl Row {
         .bind(self.json)
         .bind(self.id)
         .bind(expected)
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
-        Ok(swap(done.rows_affected()))
+        let swap = swap(done.rows_affected());
+        if swap == Swap::Swapped {
+            summary.execute(connection).await?;
+        }
+        Ok(swap)
     }
 }
 
@@ -118,11 +138,11 @@ impl PlanStore for EmbeddedStore {
             .await
     }
 
-    async fn list(&self, service: &str, limit: u32) -> Result<Vec<Plan>, StoreError> {
+    async fn list(&self, service: &str, limit: u32) -> Result<Vec<PlanSummary>, StoreError> {
         let found: Vec<String> = self
             .read(
                 sqlx::query_scalar(
-                    "SELECT json FROM plans WHERE service = ? \
+                    "SELECT json FROM plan_summaries WHERE service = ? \
                      ORDER BY created_at DESC, id DESC LIMIT ?",
                 )
                 .bind(service)

@@ -7,7 +7,7 @@ use super::unavailable;
 use crate::store::StoreError;
 
 /// Raised when the tables change; kept in the file as `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
     BEGIN IMMEDIATE;
@@ -23,7 +23,6 @@ const TABLES: &str = "
         settle_after INTEGER,
         json TEXT NOT NULL
     ) STRICT;
-    CREATE INDEX plans_newest ON plans (service, created_at DESC);
     CREATE INDEX plans_age ON plans (created_at);
     CREATE INDEX plans_open ON plans (proposer, open_until) WHERE open_until IS NOT NULL;
     CREATE INDEX plans_unsettled ON plans (settle_after) WHERE settle_after IS NOT NULL;
@@ -82,26 +81,54 @@ const TABLES: &str = "
     COMMIT;
 ";
 
-/// Makes the tables in a new file, and refuses a file of another version.
+/// From version 1 to 2: what lists read of plans lies apart, since a plan with
+/// its preview may be megabytes.
+const SUMMARIES: &str = "
+    BEGIN IMMEDIATE;
+    CREATE TABLE plan_summaries (
+        id TEXT PRIMARY KEY,
+        service TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        json TEXT NOT NULL
+    ) STRICT;
+    INSERT INTO plan_summaries (id, service, created_at, json)
+        SELECT id, service, created_at,
+            json_set(json, '$.preview', json('null'), '$.fence', json('null'))
+        FROM plans;
+    DROP INDEX IF EXISTS plans_newest;
+    CREATE INDEX plan_summaries_newest ON plan_summaries (service, created_at DESC);
+    CREATE TRIGGER plan_went AFTER DELETE ON plans BEGIN
+        DELETE FROM plan_summaries WHERE id = old.id;
+    END;
+    PRAGMA user_version = 2;
+    COMMIT;
+";
+
+/// Makes the tables in a new file, brings an older one up to date, and refuses
+/// a file of another version.
 pub(super) async fn prepare(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let version: i64 = sqlx::query_scalar("PRAGMA user_version")
         .fetch_one(&mut *connection)
         .await
         .map_err(unavailable)?;
-    match version {
-        VERSION => Ok(()),
-        0 => {
-            sqlx::raw_sql(TABLES)
-                .execute(connection)
-                .await
-                .map_err(unavailable)?;
-            Ok(())
+    let missing: &[&'static str] = match version {
+        VERSION => &[],
+        1 => &[SUMMARIES],
+        0 => &[TABLES, SUMMARIES],
+        other => {
+            return Err(StoreError::Refused {
+                detail: format!(
+                    "the file's tables have version `{other}` and this program writes version \
+                     {VERSION}; use the program that made the file, or another file"
+                ),
+            });
         }
-        other => Err(StoreError::Refused {
-            detail: format!(
-                "the file's tables have version `{other}` and this program writes version \
-                 {VERSION}; use the program that made the file, or another file"
-            ),
-        }),
+    };
+    for step in missing {
+        sqlx::raw_sql(*step)
+            .execute(&mut *connection)
+            .await
+            .map_err(unavailable)?;
     }
+    Ok(())
 }

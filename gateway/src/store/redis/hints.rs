@@ -69,12 +69,21 @@ impl RedisStore {
 
     /// The JSON of the records at `keys`, in their order.
     pub(super) async fn records(&self, keys: &[String]) -> Result<Vec<Option<String>>, StoreError> {
+        self.parts(keys, "json").await
+    }
+
+    /// One field of each record at `keys`, in their order.
+    pub(super) async fn parts(
+        &self,
+        keys: &[String],
+        field: &str,
+    ) -> Result<Vec<Option<String>>, StoreError> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
         let mut pipe = Pipeline::with_capacity(keys.len());
         for key in keys {
-            pipe.hget(key, "json");
+            pipe.hget(key, field);
         }
         self.link.pipe(&pipe).await
     }

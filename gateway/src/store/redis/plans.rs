@@ -1,4 +1,5 @@
-//! Plans in Redis: one hash per plan (`revision`, `json`), three indexes.
+//! Plans in Redis: one hash per plan (`revision`, `json`, and `summary` for
+//! lists), three indexes.
 
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use super::RedisStore;
 use super::hints::Hint;
-use crate::plans::Plan;
+use crate::plans::{Plan, PlanSummary};
 use crate::store::{PLAN_RETENTION, PlanStore, StoreError, Swap, decode, encode, micros};
 
 static INSERT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("plan_insert.lua")));
@@ -85,6 +86,24 @@ impl RedisStore {
             .map(|(json, key)| json.map(|json| decode(&json, key)).transpose())
             .collect()
     }
+
+    /// The summaries at the end of hints, in their order, without those that
+    /// lead nowhere.
+    async fn summaries(&self, ids: &[String]) -> Result<Vec<PlanSummary>, StoreError> {
+        let keys: Vec<String> = ids.iter().map(|id| self.plan(id)).collect();
+        let mut found = self.parts(&keys, "summary").await?;
+        // A plan of a gateway that wrote none: read whole until it has ended.
+        for (summary, key) in found.iter_mut().zip(&keys) {
+            if summary.is_none() {
+                let whole = self.records(std::slice::from_ref(key)).await?;
+                *summary = whole.into_iter().next().flatten();
+            }
+        }
+        let found = found.into_iter().zip(&keys);
+        found
+            .filter_map(|(json, key)| Some(decode(&json?, key)))
+            .collect()
+    }
 }
 
 #[async_trait]
@@ -100,7 +119,8 @@ impl PlanStore for RedisStore {
                     .key(self.plan(plan.id))
                     .arg(plan.revision)
                     .arg(encode(plan)?)
-                    .arg(lifetime(plan)),
+                    .arg(lifetime(plan))
+                    .arg(encode(&PlanSummary::of(plan))?),
             )
             .await?;
         Ok(swap(written))
@@ -121,7 +141,8 @@ impl PlanStore for RedisStore {
                     .arg(expected)
                     .arg(plan.revision)
                     .arg(encode(plan)?)
-                    .arg(lifetime(plan)),
+                    .arg(lifetime(plan))
+                    .arg(encode(&PlanSummary::of(plan))?),
             )
             .await?;
         if swap(written) == Swap::Swapped {
@@ -131,14 +152,13 @@ impl PlanStore for RedisStore {
         Ok(swap(written))
     }
 
-    async fn list(&self, service: &str, limit: u32) -> Result<Vec<Plan>, StoreError> {
+    async fn list(&self, service: &str, limit: u32) -> Result<Vec<PlanSummary>, StoreError> {
         let mut pipe = redis::pipe();
         pipe.cmd("ZRANGE")
             .arg(self.newest_index(service))
             .arg(("+inf", "-inf", "BYSCORE", "REV", "LIMIT", 0, limit));
         let (ids,): (Vec<String>,) = self.link.pipe(&pipe).await?;
-        let plans = self.plans(&ids).await?;
-        Ok(plans.into_iter().flatten().collect())
+        self.summaries(&ids).await
     }
 
     async fn unsettled(&self, now: Timestamp, limit: u32) -> Result<Vec<Plan>, StoreError> {
@@ -172,8 +192,8 @@ impl PlanStore for RedisStore {
             .arg(micros(now))
             .arg(("+inf", "BYSCORE", "LIMIT", 0, limit));
         let (ids,): (Vec<String>,) = self.link.pipe(&pipe).await?;
-        let plans = self.plans(&ids).await?;
-        let open = plans.iter().flatten().filter(|plan| plan.is_open(now));
+        let plans = self.summaries(&ids).await?;
+        let open = plans.iter().filter(|plan| plan.is_open(now));
         Ok(u32::try_from(open.count()).unwrap_or(u32::MAX))
     }
 }

@@ -12,7 +12,7 @@ use super::registry::swarm;
 use super::{Pair, at, suite, swapped};
 use crate::idempotency::{Verdict, judge};
 use crate::plans::fixtures::{approved, code, lease, pending};
-use crate::plans::{PlanError, Status};
+use crate::plans::{PlanError, PlanSummary, Status};
 use crate::store::{Claim, EmbeddedConfig, Put, Store, StoreError, Swap};
 
 fn patient(path: impl Into<std::path::PathBuf>) -> EmbeddedConfig {
@@ -253,4 +253,36 @@ async fn survived(store: &Store, what: &str, name: &str) {
             Status::Approved | Status::Dispatching
         )),
     }
+}
+
+/// Opens the file beside the store and changes it by hand.
+async fn by_hand(path: &Path, sql: &'static str) {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut connection = sqlx::ConnectOptions::connect(&options).await.expect("open");
+    let done = sqlx::raw_sql(sql).execute(&mut connection).await;
+    done.expect("done");
+}
+
+#[tokio::test]
+async fn a_file_from_before_summaries_lists_its_plans_without_reading_them() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("store.db");
+    let plan = pending(Uuid::new_v4(), at(0));
+    let store = open(&path).await;
+    swapped(store.plans.insert(&plan).await);
+    drop(store);
+    by_hand(
+        &path,
+        "DROP TABLE plan_summaries; DROP TRIGGER plan_went;
+         CREATE INDEX plans_newest ON plans (service, created_at DESC);
+         PRAGMA user_version = 1;",
+    )
+    .await;
+    let store = open(&path).await;
+    let expected = Ok(vec![PlanSummary::of(&plan)]);
+    assert_eq!(store.plans.list("drones", 10).await, expected);
+    assert_eq!(store.plans.get(plan.id).await, Ok(Some(plan.clone())));
+    by_hand(&path, "UPDATE plans SET json = 'no plan'").await;
+    assert_eq!(store.plans.list("drones", 10).await, expected);
+    assert!(store.plans.get(plan.id).await.is_err());
 }

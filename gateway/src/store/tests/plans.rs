@@ -6,7 +6,7 @@ use crate::effect::Effect;
 use crate::plans::fixtures::{
     answer, approved, code, decision, dispatching, lease, pending, proposal, somebody,
 };
-use crate::plans::{DispatchEnd, Plan, SettleAnswer, Status};
+use crate::plans::{DispatchEnd, Plan, PlanSummary, SettleAnswer, Status};
 use crate::store::{PLAN_RETENTION, Swap};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -124,10 +124,17 @@ async fn list(pair: Pair) {
     let newest: Vec<Uuid> = ids.into_iter().map(|(_, id)| id).collect();
     for (limit, expected) in [(20, &newest[..]), (2, &newest[..2]), (0, &[])] {
         let listed = pair.two.plans.list("drones", limit).await.expect("a list");
-        let listed: Vec<Uuid> = listed.iter().map(|plan| plan.id).collect();
+        let listed: Vec<Uuid> = listed.iter().map(PlanSummary::id).collect();
         assert_eq!(listed, expected, "limit {limit}");
     }
-    assert_eq!(pair.two.plans.list("mowers", 20).await, Ok(vec![mower]));
+    assert_eq!(
+        pair.two.plans.list("mowers", 20).await,
+        Ok(vec![PlanSummary::of(&mower)])
+    );
+    let mower = mower.reject(decision("bob", at(10))).expect("rejected");
+    swapped(pair.one.plans.replace(&mower, 1).await);
+    let listed = pair.two.plans.list("mowers", 20).await;
+    assert_eq!(listed, Ok(vec![PlanSummary::of(&mower)]));
     assert_eq!(pair.two.plans.list("boats", 20).await, Ok(vec![]));
 }
 
@@ -234,7 +241,7 @@ async fn garbage(pair: Pair) {
     let later = at(0) + PLAN_RETENTION + SignedDuration::from_secs(1);
     swapped(pair.one.plans.insert(&pending(Uuid::new_v4(), later)).await);
     let listed = pair.one.plans.list("drones", 100).await.expect("a list");
-    assert!(listed.iter().all(|plan| plan.id != old.id));
+    assert!(listed.iter().all(|plan| plan.id() != old.id));
     assert_eq!(
         pair.one.plans.get(doubted.id).await,
         Ok(Some(doubted.clone()))

@@ -7,8 +7,8 @@ use super::keys::{id, record};
 use super::redis_server::RedisServer;
 use super::registry::swarm;
 use super::{Pair, at, suite, swapped};
-use crate::plans::DispatchEnd;
-use crate::plans::fixtures::{answer, approved, code, dispatching, lease, pending};
+use crate::plans::fixtures::{answer, approved, code, decision, dispatching, lease, pending};
+use crate::plans::{DispatchEnd, PlanSummary};
 use crate::store::{Claim, Put, RedisConfig, Store, StoreError};
 
 const OPERATION: Uuid = Uuid::from_u128(7);
@@ -419,4 +419,28 @@ async fn a_bad_url_is_refused_without_repeating_it() {
     assert!(!detail.contains("secret"), "{detail}");
     let shown = format!("{:?}", RedisConfig::at("redis://user:secret@host"));
     assert!(!shown.contains("secret"), "{shown}");
+}
+
+#[tokio::test]
+async fn plans_are_listed_without_reading_them_and_older_ones_all_the_same() {
+    let server = RedisServer::up();
+    let store = server.store().await;
+    let plan = pending(Uuid::new_v4(), at(0));
+    swapped(store.plans.insert(&plan).await);
+    let mut keys = redis::cmd("KEYS");
+    let keys = keys.arg(format!("*plan:{}*", plan.id));
+    let found = keys.query_async(&mut server.connection().await).await;
+    let [key]: [String; 1] = found.expect("one record");
+    let listed = async || store.plans.list("drones", 10).await;
+    server.command(&["HDEL", &key, "summary"]).await;
+    let ids = listed().await.expect("a list");
+    assert_eq!(
+        ids.iter().map(PlanSummary::id).collect::<Vec<_>>(),
+        [plan.id]
+    );
+    let next = plan.reject(decision("bob", at(1))).expect("rejected");
+    swapped(store.plans.replace(&next, 1).await);
+    server.command(&["HSET", &key, "json", "no plan"]).await;
+    assert_eq!(listed().await, Ok(vec![PlanSummary::of(&next)]));
+    assert!(store.plans.get(next.id).await.is_err());
 }
