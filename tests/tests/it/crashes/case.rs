@@ -127,11 +127,18 @@ pub(crate) fn aborted(process: &mut Process) {
     assert_eq!(status.signal(), Some(SIGABRT), "ended otherwise: {status}");
 }
 
-/// Starts the gateway again, to end at `point` or nowhere.
-pub(super) async fn restart(gateway: &mut Gateway, point: Option<&str>) {
-    gateway.config.environment = point.map(crash_at).unwrap_or_default();
+/// Starts the gateway again, to end nowhere, and waits until it is ready.
+pub(super) async fn restart(gateway: &mut Gateway) {
+    gateway.config.environment.clear();
     gateway.restart();
     gateway.ready().await;
+}
+
+/// Starts the gateway again, to end at `point`, which it may reach before
+/// anybody sees that it is ready.
+pub(super) fn doom(gateway: &mut Gateway, point: &str) {
+    gateway.config.environment = crash_at(point);
+    gateway.restart();
 }
 
 /// Starts the drone service again, to end at `point` or nowhere, and waits

@@ -14,7 +14,7 @@ async fn check_approve(shape: Plan, name: &'static str, point: CrashPoint) {
     let id = stage::pending(&system).await;
     let ask = Ask::on(&id, "approve");
     ask.lost(&mut system).await;
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
 
     let survived = point == CrashPoint::AfterDecide;
     let expected = if survived {
@@ -63,7 +63,7 @@ async fn check_overtaken(lost: &'static str, made: &'static str, status: &'stati
     let id = stage::pending(&system).await;
     let ask = Ask::on(&id, lost);
     ask.lost(&mut system).await;
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
     Ask::on(&id, made).keyless().send(&system).await.expect(200);
 
     let told = ask.settled(&system).await;
@@ -92,7 +92,7 @@ async fn check_reject(name: &'static str, point: CrashPoint) {
     let id = stage::pending(&system).await;
     let ask = Ask::on(&id, "reject");
     ask.lost(&mut system).await;
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
     let survived = point == CrashPoint::AfterDecide;
     let expected = if survived {
         "Rejected"

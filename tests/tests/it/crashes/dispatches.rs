@@ -32,7 +32,7 @@ async fn check_dispatch(shape: Plan, name: &'static str, point: CrashPoint) {
     let flights = u64::from(flew(point));
     assert_eq!(system.sim.counters().flights, flights, "{name}");
 
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
     // The code stays consumed or unconsumed; only time may have gone by.
     let status = plan(&system, &id).await["status"].clone();
     let settled_since = ["Approved", "Dispatched"];
@@ -75,7 +75,7 @@ async fn check_start(name: &'static str, point: CrashPoint) {
     let flights = u64::from(flew(point));
     assert_eq!(system.sim.counters().flights, flights, "{name}");
 
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
     let answer = ask.settled(&system).await.expect(201);
     let replayed = answer.header("idempotency-replayed").is_some();
     assert_eq!(replayed, flew(point), "{name}");

@@ -25,7 +25,7 @@ async fn check(shape: Plan, name: &'static str, point: CrashPoint) {
         key: Some("once"),
     };
     ask.lost(&mut system).await;
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
     let survived = point == CrashPoint::AfterInsert;
     let before = plans(&system).await;
     assert_eq!(before.len(), usize::from(survived), "{name}");

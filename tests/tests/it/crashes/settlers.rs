@@ -1,7 +1,7 @@
 //! The gateway ends twice: while it carries out a dispatch, and again while it
 //! finds out what became of that.
 
-use super::case::{Ask, EMBEDDED, REDIS, aborted, agrees, fragile, restart};
+use super::case::{Ask, EMBEDDED, REDIS, aborted, agrees, doom, fragile, restart};
 use super::{Flow, each, gateway_points};
 use crate::personas::stage;
 use interlock_tests::system::Plan;
@@ -14,10 +14,10 @@ async fn check(shape: Plan, first: &'static str, flew: bool, second: &'static st
     assert_eq!(system.sim.counters().flights, u64::from(flew));
 
     let gateway = system.gateway_mut();
-    restart(gateway, Some(second)).await;
+    doom(gateway, second);
     // It settles by itself once the lease of the first has ended.
     aborted(&mut gateway.process);
-    restart(gateway, None).await;
+    restart(gateway).await;
 
     let answer = ask.settled(&system).await.expect(201);
     let replayed = answer.header("idempotency-replayed").is_some();

@@ -44,7 +44,7 @@ async fn check_gateway(name: &'static str, point: CrashPoint) {
     land().lost(&mut system).await;
     let sent = u64::from(point == CrashPoint::StopAfterSend);
     assert_eq!(system.sim.counters().commands, sent, "{name}");
-    restart(system.gateway_mut(), None).await;
+    restart(system.gateway_mut()).await;
     let flies = active(&system).await;
     if sent == 1 {
         assert!(flies.is_null(), "{name}: {flies}");
