@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 #[cfg(test)]
 mod tests;
 
-/// More calls of one issuer within [`WINDOW`] are told of.
+/// More calls of one issuer within an hour are told of.
 pub const OFTEN: u32 = 20;
 
 /// Counted from the first call; then anew.
