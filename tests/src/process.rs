@@ -47,7 +47,26 @@ impl Signal {
             sent.is_ok_and(|status| status.success()),
             "cannot run `{order}`"
         );
+        if self == Signal::Stop {
+            poll::until("the process is frozen", || is_frozen(id).then_some(()));
+        }
     }
+}
+
+/// Whether no thread of a process runs any more: each of them stops by itself
+/// once it has seen the signal, which may be after it was sent.
+fn is_frozen(id: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{id}/task"));
+    threads.into_iter().flatten().flatten().all(|thread| {
+        // `ID (NAME) STATE ...`, where the name may hold anything. A thread that
+        // is gone runs no more.
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.chars().next());
+        matches!(state, None | Some('T' | 't' | 'Z' | 'X'))
+    })
 }
 
 /// A child process, killed when this value is dropped. Its output lies in
