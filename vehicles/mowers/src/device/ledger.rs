@@ -1,7 +1,6 @@
 //! One final for each command id, remembered for a day: whatever comes twice,
 //! late or out of order gets the same result and never acts again.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,43 +12,18 @@ use super::journal::{Journal, JournalError, Line};
 use super::metrics::Metrics;
 use crate::contract::{CommandResult, Envelope, Priority, Status};
 
+mod mark;
+mod memory;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use mark::StopMark;
+pub(crate) use memory::Stage;
+use memory::{Entry, Memory};
+
 /// How long a final is remembered.
 const LIFE: SignedDuration = SignedDuration::from_hours(24);
-
-/// How far a command came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Taken; not in the mower's queue yet.
-    Taken,
-    /// In the queue.
-    Queued,
-    /// Sent, or about to be: it may have happened.
-    Acting,
-    /// Decided.
-    Final(CommandResult),
-}
-
-/// The last stop of a mower: what was issued before must not move it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StopMark {
-    /// The highest epoch seen.
-    pub(crate) epoch: u64,
-    /// When the latest stop was issued.
-    pub(crate) issued_at: Option<Timestamp>,
-}
-
-impl StopMark {
-    /// Whether a command was issued before the stop. Two rules, because a stop
-    /// that was sent while the records were down could not raise the epoch.
-    pub(crate) fn supersedes(&self, epoch: u64, issued_at: Timestamp) -> bool {
-        epoch < self.epoch || self.issued_at.is_some_and(|stop| issued_at <= stop)
-    }
-
-    fn raise(&mut self, epoch: u64, issued_at: Timestamp) {
-        self.epoch = self.epoch.max(epoch);
-        self.issued_at = self.issued_at.max(Some(issued_at));
-    }
-}
 
 /// What became of settling a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,24 +36,6 @@ pub(crate) enum Settled {
     Late,
     /// Nobody knows the command.
     Unknown,
-}
-
-struct Entry {
-    mower_id: Uuid,
-    account_id: String,
-    stop: bool,
-    at: Timestamp,
-    stage: Stage,
-    /// The stream has the final.
-    published: bool,
-    /// The final is on the disk, or cannot be: it may go out.
-    ready: bool,
-}
-
-#[derive(Default)]
-struct Memory {
-    entries: HashMap<Uuid, Entry>,
-    marks: HashMap<Uuid, StopMark>,
 }
 
 /// The memory of a device gateway.
@@ -306,20 +262,8 @@ impl Ledger {
         let lines = {
             let mut memory = self.lock();
             let oldest = now.saturating_sub(LIFE).unwrap_or(now);
-            memory.entries.retain(|_, entry| entry.at > oldest);
-            let surplus = memory.entries.len().saturating_sub(self.room);
-            if surplus > 0 {
-                let mut done: Vec<(Timestamp, Uuid)> = memory
-                    .entries
-                    .iter()
-                    .filter(|(_, entry)| matches!(entry.stage, Stage::Final(_)) && entry.published)
-                    .map(|(id, entry)| (entry.at, *id))
-                    .collect();
-                done.sort_unstable();
-                for (_, id) in done.into_iter().take(surplus) {
-                    memory.entries.remove(&id);
-                    self.metrics.forgotten_early.add();
-                }
+            for _ in 0..memory.forget(oldest, self.room) {
+                self.metrics.forgotten_early.add();
             }
             memory.lines()
         };
@@ -364,99 +308,3 @@ impl Ledger {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-impl Memory {
-    fn take_in(&mut self, line: Line) {
-        match line {
-            Line::Taken {
-                command_id,
-                mower_id,
-                account_id,
-                stop,
-                at,
-            } => {
-                self.entries.entry(command_id).or_insert(Entry {
-                    mower_id,
-                    account_id,
-                    stop,
-                    at,
-                    stage: Stage::Taken,
-                    published: false,
-                    ready: false,
-                });
-            }
-            Line::Acting { command_id } => {
-                if let Some(entry) = self.entries.get_mut(&command_id)
-                    && !matches!(entry.stage, Stage::Final(_))
-                {
-                    entry.stage = Stage::Acting;
-                }
-            }
-            Line::Final { result } => {
-                let entry = self.entries.entry(result.command_id).or_insert(Entry {
-                    mower_id: result.mower_id,
-                    account_id: result.account_id.clone(),
-                    stop: false,
-                    at: result.at,
-                    stage: Stage::Taken,
-                    published: false,
-                    ready: false,
-                });
-                if !matches!(entry.stage, Stage::Final(_)) {
-                    entry.stage = Stage::Final(result);
-                    entry.ready = true;
-                }
-            }
-            Line::Published { command_id } => {
-                if let Some(entry) = self.entries.get_mut(&command_id) {
-                    entry.published = true;
-                }
-            }
-            Line::Stopped {
-                mower_id,
-                epoch,
-                issued_at,
-            } => self
-                .marks
-                .entry(mower_id)
-                .or_default()
-                .raise(epoch, issued_at),
-        }
-    }
-
-    /// The same memory as few lines.
-    fn lines(&self) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for (command_id, entry) in &self.entries {
-            let command_id = *command_id;
-            lines.push(Line::Taken {
-                command_id,
-                mower_id: entry.mower_id,
-                account_id: entry.account_id.clone(),
-                stop: entry.stop,
-                at: entry.at,
-            });
-            match &entry.stage {
-                Stage::Taken | Stage::Queued => {}
-                Stage::Acting => lines.push(Line::Acting { command_id }),
-                Stage::Final(result) => lines.push(Line::Final {
-                    result: result.clone(),
-                }),
-            }
-            if entry.published {
-                lines.push(Line::Published { command_id });
-            }
-        }
-        for (mower_id, mark) in &self.marks {
-            lines.push(Line::Stopped {
-                mower_id: *mower_id,
-                epoch: mark.epoch,
-                issued_at: mark.issued_at.unwrap_or(Timestamp::UNIX_EPOCH),
-            });
-        }
-        lines
-    }
-}
-
-#[cfg(test)]
-mod tests;
