@@ -65,6 +65,11 @@ pub struct Options {
     pub pause_before_dock: Option<bool>,
     /// A map of its own instead of the rectangle.
     pub map: Option<Map>,
+    /// Whose budget of calls the mower uses, by name. It changes nothing of the
+    /// simulation: the service paces by it, and a device gateway that was told to
+    /// wait waits for all of one account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor_account: Option<String>,
 }
 
 impl Default for Options {
@@ -78,6 +83,7 @@ impl Default for Options {
             battery_percent: 100.0,
             pause_before_dock: None,
             map: None,
+            vendor_account: None,
         }
     }
 }

@@ -24,12 +24,7 @@ impl SimulatedMowers {
     fn options(&self, given: &Value) -> Result<Options, AdapterError> {
         let unreadable = |cause: serde_json::Error| AdapterError::Options(cause.to_string());
         let mut options = object(&serde_json::to_value(&self.defaults).map_err(unreadable)?)?;
-        for (name, value) in object(given)? {
-            // Belongs to the device gateway: whose budget the mower uses.
-            if name != "vendor_account" {
-                options.insert(name, value);
-            }
-        }
+        options.extend(object(given)?);
         serde_json::from_value(Value::Object(options)).map_err(unreadable)
     }
 }

@@ -27,6 +27,7 @@ async fn a_row_says_what_differs_from_the_defaults() {
     check(&Value::Null, Some(20.0));
     check(&json!({}), Some(20.0));
     check(&json!({"width_m": 8.0, "vendor_account": "a"}), Some(8.0));
+    check(&json!({"vendor_account": 7}), None);
     check(&json!({"wide": 8.0}), None);
     check(&json!([]), None);
 }
