@@ -98,9 +98,7 @@ impl Drives {
             return Ok(());
         };
         if let Some(last) = session.sequence.filter(|last| sequence <= *last) {
-            return Err(Problem::Invalid(vec![format!(
-                "`command.sequence` must be higher than {last}, the last one"
-            )]));
+            return Err(Problem::FrameOutOfOrder { last });
         }
         session.sequence = Some(sequence);
         session.frames = session.frames.saturating_add(1);

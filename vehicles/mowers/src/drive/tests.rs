@@ -88,11 +88,10 @@ async fn only_the_holder_drives_and_only_in_its_session() {
     elsewhere.path = format!("/api/v1/fleet/mowers/{}/commands", mower(2));
     assert_eq!(rig.send(&elsewhere).await.problem(), needed);
     assert_eq!(rig.send(&frame(session, 5)).await.status, 202);
-    assert_eq!(
-        rig.send(&frame(session, 5)).await.status,
-        422,
-        "out of order"
-    );
+    let again = rig.send(&frame(session, 5)).await;
+    let out_of_order = (409, "frame-out-of-order".to_owned(), "none".to_owned());
+    assert_eq!(again.problem(), out_of_order);
+    assert_eq!(again.json()["expected_sequence"], 6);
     assert_eq!(rig.send(&frame(session, 6)).await.status, 202);
     let mut never = elsewhere.clone();
     never.body = never

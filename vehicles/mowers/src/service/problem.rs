@@ -82,6 +82,12 @@ pub enum Problem {
     /// Somebody else drives.
     #[error("another drive session is open on this mower; wait for its end")]
     DriveSessionHeld,
+    /// A frame came after a later one, or twice; it was not sent.
+    #[error("`command.sequence` must be higher than {last}, the last one; the frame was dropped")]
+    FrameOutOfOrder {
+        /// The highest sequence so far.
+        last: u64,
+    },
     /// The mower cannot show a path.
     #[error("{0}")]
     PathPreviewUnsupported(String),
@@ -208,6 +214,9 @@ impl Problem {
                 "Driven by somebody else",
                 No,
             ),
+            Self::FrameOutOfOrder { .. } => {
+                (CONFLICT, "frame-out-of-order", "Frame out of order", No)
+            }
             Self::PathPreviewUnsupported(_) => {
                 (CONFLICT, "path-preview-unsupported", "No path preview", No)
             }
@@ -316,6 +325,9 @@ impl Problem {
         match self {
             Self::Invalid(faults) => Some(("errors", json!({ "request": faults }))),
             Self::AuthzStale { revision } => Some(("revision", json!(revision))),
+            Self::FrameOutOfOrder { last } => {
+                Some(("expected_sequence", json!(last.saturating_add(1))))
+            }
             Self::GatewayTimeout { layer, .. } => Some(("layer", json!(layer.as_str()))),
             _ => None,
         }

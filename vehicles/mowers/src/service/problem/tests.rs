@@ -90,6 +90,7 @@ fn all() -> Vec<Problem> {
         Problem::LimitReached(text()),
         Problem::DriveSessionNeeded(text()),
         Problem::DriveSessionHeld,
+        Problem::FrameOutOfOrder { last: 3 },
         Problem::PathPreviewUnsupported(text()),
         Problem::PathPreviewRejected(text()),
         Problem::PreviewRunning,
