@@ -194,13 +194,22 @@ impl Mowers {
     /// # Panics
     /// When the service does not take it.
     pub fn book(&self, id: &str, features: &[&str]) {
-        let mut command = Command::new(binary("interlock-mowers"));
-        command.args(["account", "create", "--config"]);
-        command.arg(self.config.file(&self.folder));
-        command.args(["--id", id, "--name", id, "--time-zone", "UTC"]);
+        let mut more = vec!["--name", id, "--time-zone", "UTC"];
         for feature in features {
-            command.args(["--feature", feature]);
+            more.extend(["--feature", feature]);
         }
+        self.account("create", id, &more);
+    }
+
+    /// Runs a command of the program on an account.
+    ///
+    /// # Panics
+    /// When the service does not take it.
+    pub fn account(&self, verb: &str, id: &str, more: &[&str]) {
+        let mut command = Command::new(binary("interlock-mowers"));
+        command.args(["account", verb, "--config"]);
+        command.arg(self.config.file(&self.folder));
+        command.args(["--id", id]).args(more);
         let output = command.output().expect("the program can be started");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");

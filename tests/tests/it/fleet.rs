@@ -1,6 +1,7 @@
 //! What fails around the fleet, caused in the real processes: what a start, a
 //! stop and a read are told, what the mower does, and what is on record.
 
+mod accounts;
 mod bulk;
 mod bus;
 mod database;

@@ -1,10 +1,10 @@
-//! Creates an account: the operator's command, which calls the running service through its own
-//! door, with a grant that its own key signs.
+//! Creates, suspends and removes accounts: the operator's commands, which call the running service
+//! through its own door, with a grant that its own key signs.
 
 use std::time::Duration;
 
+use axum::http::Request;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{Method, Request};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
@@ -18,11 +18,8 @@ use uuid::Uuid;
 
 use crate::config::Config;
 
-/// The row that is called.
-const ROW: &str = "mowers.internal.account";
-
-/// The service has this long: it asks on the bus, and waits until a replica has told the gateway.
-const WITHIN: Duration = Duration::from_secs(30);
+/// The service has this long: it tells the gateway of each thing that changes before it answers.
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// The most bytes of the answer that are read.
 const MOST_BYTES: usize = 64 * 1024;
@@ -40,12 +37,15 @@ pub struct Wanted {
     pub time_zone: String,
 }
 
-/// Why there is no such account.
+/// Why nothing is known to have changed.
 #[derive(Debug, Error)]
 pub enum AccountError {
     /// The call cannot be made.
     #[error("the call cannot be signed: {0}")]
     Signing(#[from] FeedError),
+    /// No account has such an id.
+    #[error("`{0}` is no id of an account: write `A-Z a-z 0-9 . _ : -`, first a letter or digit")]
+    NoId(String),
     /// The service does not answer.
     #[error("the service at `{0}` does not answer: {1}; it must be running")]
     Silent(String, String),
@@ -54,30 +54,71 @@ pub enum AccountError {
     Refused(u16, String),
 }
 
-/// Makes the account, or brings it up to date; what the service says of it, as JSON.
+/// Asks for the account, or for it to be brought up to date; what the service says of it, as JSON.
 ///
 /// # Errors
 /// [`AccountError`].
 pub async fn create(config: &Config, wanted: &Wanted) -> Result<String, AccountError> {
-    let row = interlock_surface::row(ROW).ok_or(FeedError::Signing)?;
     let body = json!({
         "id": wanted.id,
         "name": wanted.name,
         "features": wanted.features,
         "time_zone": wanted.time_zone,
     });
-    let body = Bytes::from(body.to_string());
+    let path = "/internal/accounts".to_owned();
+    call(config, "mowers.internal.account", path, body.to_string()).await
+}
+
+/// Suspends an account, or lets it go on; what the service says of it, as JSON.
+///
+/// # Errors
+/// [`AccountError`].
+pub async fn suspend(config: &Config, id: &str, suspended: bool) -> Result<String, AccountError> {
+    let body = json!({ "suspended": suspended }).to_string();
+    call(config, "mowers.internal.account_change", path_of(id)?, body).await
+}
+
+/// Removes an account with all of its mowers, groups and sites.
+///
+/// # Errors
+/// [`AccountError`].
+pub async fn delete(config: &Config, id: &str) -> Result<(), AccountError> {
+    let path = path_of(id)?;
+    let none = String::new();
+    call(config, "mowers.internal.account_delete", path, none)
+        .await
+        .map(drop)
+}
+
+fn path_of(id: &str) -> Result<String, AccountError> {
+    match interlock_surface::ids::is_id(id) {
+        true => Ok(format!("/internal/accounts/{id}")),
+        false => Err(AccountError::NoId(id.to_owned())),
+    }
+}
+
+/// Calls a row of the service, and gives the body of its answer.
+async fn call(
+    config: &Config,
+    row: &str,
+    path: String,
+    body: String,
+) -> Result<String, AccountError> {
+    let row = interlock_surface::row(row).ok_or(FeedError::Signing)?;
+    let body = Bytes::from(body);
     let keys = Keys::new(config.keys.clone());
-    let call = (row.path, &*body);
-    let grant = sign_internal(&keys, row, call, Uuid::now_v7(), Timestamp::now())?;
+    let grant = sign_internal(&keys, row, (&path, &body), Uuid::now_v7(), Timestamp::now())?;
     let address = config.listen.to_string();
     let silent =
         |error: &dyn std::fmt::Display| AccountError::Silent(address.clone(), error.to_string());
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(format!("http://{address}{}", row.path))
-        .header(CONTENT_TYPE, "application/json")
-        .header(GRANT_HEADER, grant)
+    let mut request = Request::builder()
+        .method(row.method.as_str())
+        .uri(format!("http://{address}{path}"))
+        .header(GRANT_HEADER, grant);
+    if !body.is_empty() {
+        request = request.header(CONTENT_TYPE, "application/json");
+    }
+    let request = request
         .body(Full::from(body))
         .map_err(|error| silent(&error))?;
     let client: Client<HttpConnector, Full<Bytes>> =

@@ -61,6 +61,22 @@ enum Account {
         #[arg(long)]
         time_zone: String,
     },
+    /// Leave an account nothing but sight, calming and stops
+    Suspend(OneAccount),
+    /// Let a suspended account go on
+    Resume(OneAccount),
+    /// Remove an account with all of its mowers, groups and sites
+    Delete(OneAccount),
+}
+
+#[derive(Debug, Args)]
+struct OneAccount {
+    /// The configuration of the service, whose key signs the call
+    #[arg(long)]
+    config: PathBuf,
+    /// Scope id of the account
+    #[arg(long)]
+    id: String,
 }
 
 /// Why the process could not do its work.
@@ -123,6 +139,16 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
                 };
                 let made = account::create(&config, &wanted).await?;
                 Ok(process::say(&made)?)
+            }
+            Command::Account(Account::Suspend(OneAccount { config, id })) => {
+                say(&account::suspend(&read_config(&config)?, &id, true).await?)
+            }
+            Command::Account(Account::Resume(OneAccount { config, id })) => {
+                say(&account::suspend(&read_config(&config)?, &id, false).await?)
+            }
+            Command::Account(Account::Delete(OneAccount { config, id })) => {
+                account::delete(&read_config(&config)?, &id).await?;
+                say(&format!("the account {id} is gone"))
             }
         }
     })

@@ -11,7 +11,7 @@ use super::bodies::NewAccount;
 use super::change::{Ask, Begun, Change};
 use super::model::Node;
 use super::reply::Reply;
-use super::{events, rows};
+use super::{events, objects, rows};
 use crate::bus::Published;
 use crate::operations::Answer;
 use crate::records::RecordsError;
@@ -134,6 +134,42 @@ async fn update(change: &mut Change, account: &NewAccount, site: Uuid) -> Result
     change.touch(Node::Account(account.id.clone()));
     default_site(change, site).await?;
     Ok(Reply::Account(account.id.clone()))
+}
+
+/// Suspends the account that changes, or lets it go on.
+pub(super) async fn suspend(change: &mut Change, suspended: bool) -> Result<Reply, Problem> {
+    let account = change.account().to_owned();
+    sqlx::query("UPDATE accounts SET suspended = $1 WHERE id = $2")
+        .bind(i64::from(suspended))
+        .bind(account.as_str())
+        .execute(&mut *change.records())
+        .await?;
+    change.touch(Node::Account(account.clone()));
+    Ok(Reply::Account(account))
+}
+
+/// Removes the account that changes, with all that is in it. What its mowers were told stays on
+/// record.
+pub(super) async fn delete(change: &mut Change) -> Result<Reply, Problem> {
+    let account = change.account().to_owned();
+    let known = objects::of_whole_account(change.records(), &account).await?;
+    for text in [
+        "DELETE FROM group_members WHERE mower_id IN (SELECT id FROM mowers WHERE account_id = $1)",
+        "DELETE FROM mowers WHERE account_id = $1",
+        "DELETE FROM mower_groups WHERE account_id = $1",
+        "DELETE FROM sites WHERE account_id = $1",
+        "DELETE FROM accounts WHERE id = $1",
+    ] {
+        sqlx::query(text)
+            .bind(account.as_str())
+            .execute(&mut *change.records())
+            .await?;
+    }
+    // What is held goes before what holds it.
+    for (node, _) in known.into_iter().rev() {
+        change.touch(node);
+    }
+    Ok(Reply::Empty)
 }
 
 /// Makes an account that nobody told of, with a plan that includes nothing; whether it was made

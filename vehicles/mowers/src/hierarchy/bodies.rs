@@ -58,6 +58,18 @@ pub(super) struct NewAccount {
     pub(super) time_zone: String,
 }
 
+/// What is to change of an account: whether it is suspended.
+///
+/// # Errors
+/// [`Problem`] with every fault.
+pub(super) fn suspended(bytes: &[u8]) -> Result<bool, Problem> {
+    let mut body = Body::open(bytes)?;
+    let given = body.required("suspended");
+    let suspended = body.flag("suspended", given);
+    body.end()?;
+    suspended.ok_or(Problem::Internal)
+}
+
 /// What is given of a site. Of a new one, name and time zone are there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SiteFields {
@@ -116,6 +128,8 @@ pub(super) struct MowerFields {
     pub(super) serial: Option<String>,
     /// How it is reached.
     pub(super) connection: Option<Reach>,
+    /// Whether nothing but sight and stops is left.
+    pub(super) quarantined: Option<bool>,
 }
 
 /// Where a mower shall be.
@@ -265,7 +279,9 @@ impl MowerFields {
     /// [`Problem`] with every fault.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
         let mut body = Body::open(bytes)?;
-        let fields = mower_fields(&mut body, false);
+        let mut fields = mower_fields(&mut body, false);
+        let quarantined = body.take("quarantined");
+        fields.quarantined = body.flag("quarantined", quarantined);
         body.end()?;
         Ok(fields)
     }
@@ -311,6 +327,7 @@ fn mower_fields(body: &mut Body, new: bool) -> MowerFields {
         model,
         serial,
         connection: body.object("connection", value, connection),
+        quarantined: None,
     }
 }
 

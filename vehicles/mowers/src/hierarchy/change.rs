@@ -415,27 +415,32 @@ pub(super) async fn stamp(
     Ok(())
 }
 
-/// Tells the gateway of these objects: first what holds others, then mowers, several at once, and
-/// last what is gone.
+/// Tells the gateway of these objects: first what holds others, then mowers, several at once. What
+/// is gone comes last, and the other way round.
 ///
 /// # Errors
 /// The first failure. Of stale ones all are tried, and the highest revision is told.
-pub(super) async fn feed(gateway: &GatewayLink, objects: &[Object]) -> Result<(), LinkError> {
-    let there: Vec<&Object> = objects.iter().filter(|it| it.state.is_some()).collect();
-    let (scopes, mowers): (Vec<&Object>, Vec<&Object>) =
-        there.into_iter().partition(|object| object.kind == SCOPE);
-    let gone: Vec<&Object> = objects.iter().filter(|it| it.state.is_none()).collect();
+pub(super) async fn feed<'a>(
+    gateway: &GatewayLink,
+    objects: &'a [Object],
+) -> Result<(), LinkError> {
+    let (there, gone): (Vec<&Object>, Vec<&Object>) =
+        objects.iter().partition(|object| object.state.is_some());
+    let apart = |some: Vec<&'a Object>| -> (Vec<&'a Object>, Vec<&'a Object>) {
+        some.into_iter().partition(|object| object.kind == SCOPE)
+    };
+    let ((scopes, mowers), (left, gone)) = (apart(there), apart(gone));
     let mut highest = None;
     for object in scopes {
         highest = highest.max(stale(gateway.feed(object).await)?);
     }
-    for some in mowers.chunks(AT_ONCE) {
+    for some in mowers.chunks(AT_ONCE).chain(gone.chunks(AT_ONCE)) {
         let telling: Vec<_> = some.iter().map(|object| gateway.feed(object)).collect();
         for told in join_all(telling).await {
             highest = highest.max(stale(told)?);
         }
     }
-    for object in gone {
+    for object in left {
         highest = highest.max(stale(gateway.feed(object).await)?);
     }
     match highest {

@@ -114,8 +114,7 @@ pub struct Mower {
     pub site_id: Uuid,
     /// The groups it is in, in order.
     pub group_ids: Vec<Uuid>,
-    /// Nothing but sight and stops; not shown.
-    #[serde(skip)]
+    /// Nothing but sight and stops.
     pub quarantined: bool,
     /// Its revision: rises with every change.
     pub hierarchy_rev: u64,

@@ -62,7 +62,7 @@ pub(super) async fn register(
     Ok(Reply::Mower(id, true))
 }
 
-/// Changes what is known of a mower, or how it is reached.
+/// Changes what is known of a mower, how it is reached, or whether it is in quarantine.
 pub(super) async fn update(
     change: &mut Change,
     call: &Call,
@@ -76,7 +76,8 @@ pub(super) async fn update(
         "UPDATE mowers SET name = COALESCE($1, name), vendor = COALESCE($2, vendor),
          model = COALESCE($3, model), serial = COALESCE($4, serial),
          connection_kind = COALESCE($5, connection_kind),
-         connection_options = COALESCE($6, connection_options) WHERE id = $7",
+         connection_options = COALESCE($6, connection_options),
+         quarantined = COALESCE($7, quarantined) WHERE id = $8",
     )
     .bind(fields.name.clone())
     .bind(fields.vendor.clone())
@@ -84,6 +85,7 @@ pub(super) async fn update(
     .bind(fields.serial.clone())
     .bind(reach.map(|reach| reach.kind.as_str().to_owned()))
     .bind(options)
+    .bind(fields.quarantined.map(i64::from))
     .bind(id.to_string())
     .execute(&mut *change.records())
     .await;

@@ -50,6 +50,7 @@ impl Reply {
                     "id": account.id,
                     "name": account.name,
                     "features": account.features,
+                    "suspended": account.suspended,
                     "default_site_id": site.ok_or(Problem::Internal)?.id,
                 });
                 Answer::json(StatusCode::OK, &body)

@@ -6,6 +6,7 @@ use interlock_surface::Method::{Delete, Get, Patch, Post, Put};
 use super::{reads, writes};
 use crate::service::router::Route;
 
+const ACCOUNT: &str = "/internal/accounts/{account}";
 const MOWERS: &str = "/api/v1/fleet/mowers";
 const MOWER: &str = "/api/v1/fleet/mowers/{mower}";
 const SITES: &str = "/api/v1/fleet/sites";
@@ -37,6 +38,8 @@ pub const ROUTES: &[Route] = &[
     Route::new(Post, "/internal/accounts", |method| {
         on(method, writes::make_account)
     }),
+    Route::new(Patch, ACCOUNT, |method| on(method, writes::change_account)),
+    Route::new(Delete, ACCOUNT, |method| on(method, writes::delete_account)),
     Route::new(Post, SITES, |method| on(method, writes::create_site)),
     Route::new(Patch, SITE, |method| on(method, writes::change_site)),
     Route::new(Delete, SITE, |method| on(method, writes::delete_site)),

@@ -31,6 +31,44 @@ pub(super) async fn make_account(call: Call, State(fleet): Shared, body: Bytes) 
     .await
 }
 
+/// `PATCH /internal/accounts/{account}`
+pub(super) async fn change_account(
+    call: Call,
+    State(fleet): Shared,
+    Path(account): Path<String>,
+    body: Bytes,
+) -> Response {
+    detached(async move {
+        let suspended = bodies::suspended(&body)?;
+        let ask = of(&fleet, &call, account)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = accounts::suspend(&mut change, suspended).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
+/// `DELETE /internal/accounts/{account}`
+pub(super) async fn delete_account(
+    call: Call,
+    State(fleet): Shared,
+    Path(account): Path<String>,
+) -> Response {
+    detached(async move {
+        let ask = of(&fleet, &call, account)?;
+        let mut change = match Change::begin(&fleet, ask).await? {
+            Begun::Fresh(change) => change,
+            Begun::Repeated(answer) => return Ok(answer),
+        };
+        let outcome = accounts::delete(&mut change).await;
+        change.conclude(outcome).await
+    })
+    .await
+}
+
 /// `POST /sites`
 pub(super) async fn create_site(call: Call, State(fleet): Shared, body: Bytes) -> Response {
     detached(async move {

@@ -13,7 +13,7 @@ use crate::hierarchy::reconcile::Reconciler;
 use crate::records::testkit::{Store, on_both};
 
 /// A reconciliation as at the start of a process.
-async fn reconcile(rig: &Rig) {
+pub(super) async fn reconcile(rig: &Rig) {
     let until = rig.fleet.now() + Duration::from_secs(1);
     Reconciler::default().pass(&rig.fleet, until).await.unwrap();
 }

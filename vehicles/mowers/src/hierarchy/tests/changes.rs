@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::breaks::reconcile;
 use super::rig::{Call, Rig, mower, register};
+use crate::hierarchy::outbox;
 use crate::operations::{self, Standing};
 use crate::records::testkit::on_both;
 use crate::service::settings::Limits;
@@ -452,6 +454,126 @@ async fn an_account_is_made_once_and_brought_up_to_date() {
             attributes,
             json!({"features": ["control"], "suspended": false})
         );
+        rig.agrees().await;
+    })
+    .await;
+}
+
+fn of_account(row: &'static str, id: &str, body: &Value) -> Call {
+    Call::with(row, format!("/internal/accounts/{id}"), body)
+}
+
+#[tokio::test]
+async fn an_account_is_suspended_and_goes_on() {
+    on_both(async |store| {
+        let rig = Rig::new(store).await;
+        let known = || rig.gateway.known("Scope/acme").unwrap().state.unwrap().1;
+        for suspended in [true, false, false] {
+            let body = json!({ "suspended": suspended });
+            let call = of_account("mowers.internal.account_change", "acme", &body);
+            let reply = rig.send(&call).await;
+            assert_eq!(reply.status, 200, "{}", reply.text);
+            assert_eq!(reply.json()["suspended"], suspended);
+            let expected = json!({"features": ["control"], "suspended": suspended});
+            assert_eq!(known(), expected);
+        }
+        let body = json!({ "suspended": true });
+        let call = of_account("mowers.internal.account_change", "nobody", &body);
+        rig.send(&call).await.is_problem(404, "not-found", "none");
+        let call = of_account("mowers.internal.account_change", "acme", &json!({}));
+        let bad = rig.send(&call).await;
+        bad.is_problem(422, "invalid-request", "none");
+        rig.agrees().await;
+    })
+    .await;
+}
+
+/// All of it goes, for the gateway and for the shards too; nobody else's does.
+#[tokio::test]
+async fn an_account_is_removed_with_all_that_is_in_it() {
+    on_both(async |store| {
+        let rig = Rig::new(store).await;
+        let beta = json!({"id": "beta", "name": "Beta", "time_zone": "UTC"});
+        rig.account(&beta).await;
+        let site = rig.site("Yard").await;
+        let group = rig.group("North", Some(site)).await;
+        let (first, second) = (rig.register("S-1").await, rig.register("S-2").await);
+        rig.place(first, site, &[group]).await.id(200);
+        outbox::publish_all(&rig.fleet).await.unwrap();
+
+        // The registry takes only a part: nothing is removed.
+        rig.gateway.takes(Some(2));
+        let path = "/internal/accounts/acme";
+        let delete = || Call::new("mowers.internal.account_delete", path);
+        let refused = rig.send(&delete()).await;
+        refused.is_problem(503, "registry-unavailable", "none");
+        assert_eq!(rig.count("SELECT COUNT(*) AS n FROM mowers").await, 2);
+        rig.gateway.takes(None);
+        reconcile(&rig).await;
+        rig.agrees().await;
+        let gone = rig.send(&delete()).await;
+        assert_eq!(gone.status, 204, "{}", gone.text);
+        for node in [
+            "Scope/acme".to_owned(),
+            format!("Scope/{site}"),
+            format!("Scope/{group}"),
+            format!("Mower/{first}"),
+            format!("Mower/{second}"),
+        ] {
+            let known = rig.gateway.known(&node).unwrap();
+            assert_eq!(known.state, None, "{node}");
+        }
+        assert!(rig.gateway.known("Scope/beta").unwrap().state.is_some());
+        for mower in [first, second] {
+            assert!(rig.fleet.roster.find(mower).is_none());
+        }
+        let removed = "SELECT COUNT(*) AS n FROM outbox WHERE subject = 'mower.removed'";
+        assert_eq!(rig.count(removed).await, 2);
+        for kept in [
+            "SELECT COUNT(*) AS n FROM accounts WHERE id = 'beta'",
+            "SELECT COUNT(*) AS n FROM sites WHERE account_id = 'beta'",
+        ] {
+            assert_eq!(rig.count(kept).await, 1, "{kept}");
+        }
+        let none = rig.send(&delete()).await;
+        none.is_problem(404, "not-found", "none");
+        // The name and the serials are free again.
+        rig.register("S-1").await;
+        rig.agrees().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mower_goes_into_quarantine_and_out_of_it() {
+    on_both(async |store| {
+        let rig = Rig::new(store).await;
+        let id = rig.register("S-1").await;
+        let path = format!("/api/v1/fleet/mowers/{id}");
+        let mut revision = rig.row_of(id).await.unwrap().hierarchy_rev;
+        for (body, quarantined) in [
+            (json!({"quarantined": true}), true),
+            // What is not named stays.
+            (json!({"name": "Bad one"}), true),
+            (json!({"quarantined": false}), false),
+        ] {
+            let call = Call::with("mowers.mower.change", path.clone(), &body);
+            let reply = rig.send(&call).await;
+            assert_eq!(reply.id(200), id);
+            assert_eq!(reply.json()["quarantined"], quarantined);
+            let (_, attributes) = rig
+                .gateway
+                .known(&format!("Mower/{id}"))
+                .unwrap()
+                .state
+                .unwrap();
+            assert_eq!(attributes, json!({ "quarantined": quarantined }));
+            let now = rig.row_of(id).await.unwrap().hierarchy_rev;
+            assert!(now > revision);
+            revision = now;
+            let member = rig.fleet.roster.find(id).unwrap();
+            assert_eq!(member.quarantined, quarantined);
+        }
         rig.agrees().await;
     })
     .await;
