@@ -8,6 +8,7 @@ mod accounts;
 mod bodies;
 mod change;
 pub mod events;
+mod feed;
 mod groups;
 pub mod listen;
 mod listing;
@@ -25,6 +26,7 @@ pub mod routes;
 pub mod rows;
 mod sites;
 mod snapshot;
+mod ticket;
 mod writes;
 
 #[cfg(test)]

@@ -7,17 +7,18 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use jiff::Timestamp;
-use sqlx::{Any, AnyConnection, Row as _, Transaction};
+use sqlx::{Any, AnyConnection, Transaction};
 use uuid::Uuid;
 
-use super::model::{Node, SCOPE};
+use super::feed::feed;
+use super::model::Node;
 use super::reply::Reply;
 use super::roster::Member;
+use super::ticket::{Ticket, announce, lock, raise, stamp, take_ticket, withdraw};
 use super::{events, objects, repair, rows};
 use crate::crash::CrashPoint;
-use crate::gateway_link::{GatewayLink, LinkError, Object};
+use crate::gateway_link::{LinkError, Object};
 use crate::operations::{self, Answer, Effect};
 use crate::records::RecordsError;
 use crate::service::Fleet;
@@ -26,9 +27,6 @@ use crate::service::settle::repeated;
 
 /// How often a change goes on from a later revision that the registry knows.
 const CATCH_UPS: usize = 3;
-
-/// How many mowers are told to the gateway at once.
-const AT_ONCE: usize = 16;
 
 /// Which change is asked for.
 #[derive(Clone, Debug)]
@@ -41,14 +39,6 @@ pub(super) struct Ask {
     pub(super) created: Vec<Node>,
     /// Whether an account that nobody told of is made, with a plan that includes nothing.
     pub(super) make_account: bool,
-}
-
-/// The announcement of a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ticket {
-    pub(super) id: Uuid,
-    pub(super) account: String,
-    pub(super) created: Vec<Node>,
 }
 
 /// A change under way. It holds the lock of its account.
@@ -303,161 +293,4 @@ async fn undo(fleet: &Fleet, ticket: &Ticket, touched: &[Node]) {
             "a change that was rolled back is not yet undone at the gateway: {error}"
         );
     }
-}
-
-async fn announce(fleet: &Fleet, ticket: &Ticket, now: Timestamp) -> Result<(), RecordsError> {
-    let created = ticket.created.iter().map(|node| (node.word(), node.id()));
-    let created: Vec<(&str, String)> = created.collect();
-    let created = serde_json::to_string(&created)
-        .map_err(|error| RecordsError::Corrupt(error.to_string()))?;
-    sqlx::query("INSERT INTO changes (id, account_id, created, begun_ms) VALUES ($1, $2, $3, $4)")
-        .bind(ticket.id.to_string())
-        .bind(ticket.account.as_str())
-        .bind(created)
-        .bind(now.as_millisecond())
-        .execute(fleet.records.pool())
-        .await?;
-    Ok(())
-}
-
-/// Nothing was told to the gateway: the announcement is void. One that stays is put right like a
-/// crash, which changes nothing.
-async fn withdraw(fleet: &Fleet, ticket: &Ticket) {
-    let deleted = sqlx::query("DELETE FROM changes WHERE id = $1")
-        .bind(ticket.id.to_string())
-        .execute(fleet.records.pool())
-        .await;
-    if let Err(error) = deleted {
-        tracing::warn!("an announcement could not be withdrawn: {error}");
-    }
-}
-
-/// Takes the announcement of a change away, under the lock; whether it was there.
-pub(super) async fn take_ticket(
-    records: &mut AnyConnection,
-    id: Uuid,
-) -> Result<bool, RecordsError> {
-    let deleted = sqlx::query("DELETE FROM changes WHERE id = $1")
-        .bind(id.to_string())
-        .execute(records)
-        .await?;
-    Ok(deleted.rows_affected() == 1)
-}
-
-/// Takes the lock of an account by raising its revision; the new one, or none without an account.
-pub(super) async fn lock(
-    records: &mut AnyConnection,
-    account: &str,
-) -> Result<Option<u64>, RecordsError> {
-    sqlx::query("UPDATE accounts SET hierarchy_rev = hierarchy_rev + 1 WHERE id = $1")
-        .bind(account)
-        .execute(&mut *records)
-        .await?;
-    let row = sqlx::query("SELECT hierarchy_rev FROM accounts WHERE id = $1")
-        .bind(account)
-        .fetch_optional(records)
-        .await?;
-    row.map(|row| {
-        let value: i64 = row.try_get("hierarchy_rev")?;
-        u64::try_from(value).map_err(|_| RecordsError::Corrupt("a negative revision".to_owned()))
-    })
-    .transpose()
-}
-
-/// Raises the revision of an account, under the lock.
-pub(super) async fn raise(
-    records: &mut AnyConnection,
-    account: &str,
-    revision: u64,
-) -> Result<(), RecordsError> {
-    sqlx::query("UPDATE accounts SET hierarchy_rev = $1 WHERE id = $2")
-        .bind(signed(revision))
-        .bind(account)
-        .execute(records)
-        .await?;
-    Ok(())
-}
-
-/// Gives a node its new revision; one that is gone is noted as removed.
-pub(super) async fn stamp(
-    records: &mut AnyConnection,
-    account: &str,
-    node: &Node,
-    revision: u64,
-    now: Timestamp,
-) -> Result<(), RecordsError> {
-    let text = match node {
-        Node::Account(_) => "UPDATE accounts SET rev = $1, changed_ms = $2 WHERE id = $3",
-        Node::Site(_) => "UPDATE sites SET rev = $1, changed_ms = $2 WHERE id = $3",
-        Node::Group(_) => "UPDATE mower_groups SET rev = $1, changed_ms = $2 WHERE id = $3",
-        Node::Mower(_) => "UPDATE mowers SET hierarchy_rev = $1, changed_ms = $2 WHERE id = $3",
-    };
-    let stamped = sqlx::query(text)
-        .bind(signed(revision))
-        .bind(now.as_millisecond())
-        .bind(node.id())
-        .execute(&mut *records)
-        .await?;
-    if stamped.rows_affected() == 1 {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO removed (id, kind, account_id, rev, changed_ms) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, changed_ms = excluded.changed_ms",
-    )
-    .bind(node.id())
-    .bind(node.word())
-    .bind(account)
-    .bind(signed(revision))
-    .bind(now.as_millisecond())
-    .execute(records)
-    .await?;
-    Ok(())
-}
-
-/// Tells the gateway of these objects: first what holds others, then mowers, several at once. What
-/// is gone comes last, and the other way round.
-///
-/// # Errors
-/// The first failure. Of stale ones all are tried, and the highest revision is told.
-pub(super) async fn feed<'a>(
-    gateway: &GatewayLink,
-    objects: &'a [Object],
-) -> Result<(), LinkError> {
-    let (there, gone): (Vec<&Object>, Vec<&Object>) =
-        objects.iter().partition(|object| object.state.is_some());
-    let apart = |some: Vec<&'a Object>| -> (Vec<&'a Object>, Vec<&'a Object>) {
-        some.into_iter().partition(|object| object.kind == SCOPE)
-    };
-    let ((scopes, mowers), (left, gone)) = (apart(there), apart(gone));
-    let mut highest = None;
-    for object in scopes {
-        highest = highest.max(stale(gateway.feed(object).await)?);
-    }
-    for some in mowers.chunks(AT_ONCE).chain(gone.chunks(AT_ONCE)) {
-        let telling: Vec<_> = some.iter().map(|object| gateway.feed(object)).collect();
-        for told in join_all(telling).await {
-            highest = highest.max(stale(told)?);
-        }
-    }
-    for object in left {
-        highest = highest.max(stale(gateway.feed(object).await)?);
-    }
-    match highest {
-        Some(current) => Err(LinkError::Stale { current }),
-        None => Ok(()),
-    }
-}
-
-/// The revision that a refusal names, where it is one of an old revision.
-fn stale(told: Result<u64, LinkError>) -> Result<Option<u64>, LinkError> {
-    match told {
-        Ok(_) => Ok(None),
-        Err(LinkError::Stale { current }) => Ok(Some(current)),
-        Err(error) => Err(error),
-    }
-}
-
-fn signed(revision: u64) -> i64 {
-    i64::try_from(revision).unwrap_or(i64::MAX)
 }

@@ -6,8 +6,9 @@ use sqlx::{AnyConnection, Row as _};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::change::{Ticket, feed, lock, raise, stamp, take_ticket};
+use super::feed::feed;
 use super::model::Node;
+use super::ticket::{Ticket, lock, raise, stamp, take_ticket};
 use super::{events, objects, rows};
 use crate::gateway_link::{LinkError, Object};
 use crate::records::RecordsError;
