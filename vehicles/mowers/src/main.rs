@@ -1,4 +1,4 @@
-//! `interlock-mowers`: the mower service, a device gateway, and what creates an account.
+//! `interlock-mowers`: the mower service, a device gateway, and what makes and changes accounts.
 
 use std::io;
 use std::net::SocketAddr;
@@ -141,14 +141,16 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
                 Ok(process::say(&made)?)
             }
             Command::Account(Account::Suspend(OneAccount { config, id })) => {
-                say(&account::suspend(&read_config(&config)?, &id, true).await?)
+                let changed = account::suspend(&read_config(&config)?, &id, true).await?;
+                Ok(process::say(&changed)?)
             }
             Command::Account(Account::Resume(OneAccount { config, id })) => {
-                say(&account::suspend(&read_config(&config)?, &id, false).await?)
+                let changed = account::suspend(&read_config(&config)?, &id, false).await?;
+                Ok(process::say(&changed)?)
             }
             Command::Account(Account::Delete(OneAccount { config, id })) => {
                 account::delete(&read_config(&config)?, &id).await?;
-                say(&format!("the account {id} is gone"))
+                Ok(process::say(&format!("the account {id} is gone"))?)
             }
         }
     })
