@@ -2,16 +2,12 @@
 
 use crate::Outcome;
 use crate::command::{cargo, run};
-use crate::test;
-use crate::tools;
 use crate::workspace::Workspace;
 
 /// Runs the tests that have `golden` in their names with the order to write
 /// what they would otherwise compare. Lists that may only shrink are not
 /// goldens: no command rewrites them.
 pub(crate) fn run_golden(workspace: &Workspace) -> Outcome {
-    tools::ensure(&[tools::REDIS])?;
-    test::build(workspace)?;
     run(cargo(workspace).env("INTERLOCK_GOLDEN", "write").args([
         "test",
         "--workspace",

@@ -42,7 +42,7 @@ pub(crate) fn run_steps(workspace: &Workspace) -> Outcome {
 ///
 /// For the whole workspace, as every step here: asked for single packages,
 /// cargo unifies features differently and compiles dependencies twice.
-pub(crate) fn build(workspace: &Workspace) -> Outcome {
+fn build(workspace: &Workspace) -> Outcome {
     run(cargo(workspace).args(["build", "--workspace", "--bins", "--locked"]))
 }
 

@@ -16,10 +16,12 @@ fn the_documents_are_those_of_the_rows() {
     for golden in GOLDENS {
         let path = root.join(golden.path);
         let text = (golden.render)();
-        if write {
+        if fs::read_to_string(&path).ok().as_ref() == Some(&text) {
+            // A file that is written again as it was would make what is built from it stale.
+        } else if write {
             fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
             fs::write(&path, &text).expect("written");
-        } else if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+        } else {
             stale.push(golden.path);
         }
     }

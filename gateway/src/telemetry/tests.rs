@@ -37,22 +37,6 @@ impl<'a> MakeWriter<'a> for Lines {
     }
 }
 
-/// Compares `docs/METRICS.md` with the table; with `INTERLOCK_GOLDEN=write` it
-/// is written instead.
-#[test]
-fn the_golden_document_is_the_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/METRICS.md");
-    if std::env::var("INTERLOCK_GOLDEN").is_ok_and(|mode| mode == "write") {
-        std::fs::write(path, names::metrics_md()).unwrap();
-    }
-    let written = std::fs::read_to_string(path).unwrap();
-    assert_eq!(
-        written,
-        names::metrics_md(),
-        "docs/METRICS.md differs from the table in telemetry/names.rs; run `cargo xtask golden`"
-    );
-}
-
 #[test]
 fn every_name_is_in_the_table_once_and_says_what_it_is() {
     let source = include_str!("names.rs");

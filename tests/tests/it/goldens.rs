@@ -1,7 +1,5 @@
 //! The generated documents of the gateway are what its tables say.
 
-mod metrics;
-
 use interlock_gateway::problem;
 use interlock_gateway::telemetry::names;
 use interlock_tests::golden;

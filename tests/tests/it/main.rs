@@ -16,6 +16,7 @@ mod goldens;
 mod grants;
 mod hostile;
 mod matrix;
+mod metrics;
 mod outage;
 mod pair;
 mod personas;
