@@ -28,6 +28,7 @@ pub mod many;
 mod noted;
 pub mod rate;
 mod sending;
+mod urgency;
 
 #[cfg(test)]
 mod tests;

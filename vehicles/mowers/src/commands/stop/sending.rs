@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use uuid::Uuid;
 
 use super::unsent;
+use super::urgency::Urgency;
 use crate::bus::{BusError, Published};
 use crate::commands::counters::HandedOn;
 use crate::commands::{publish, status};
@@ -102,17 +103,27 @@ async fn rounds(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<
     let begun = Instant::now();
     for offset in ATTEMPTS {
         sleep_until(begun + offset).await;
-        let open = open(envelopes, progress);
+        let mut open = open(progress);
         if open.is_empty() {
             return;
         }
-        for some in open.chunks(AT_ONCE) {
-            let trying = some
-                .iter()
-                .map(|(index, it)| async { (*index, attempt(fleet, it).await) });
-            let tried = join_all(trying).await;
+        let now = fleet.now();
+        open.sort_by_cached_key(|index| {
+            let mower = envelopes.get(*index).map(|it| it.mower_id);
+            let seen = mower.and_then(|mower| fleet.telemetry.latest(mower));
+            Urgency::of(seen.as_deref(), now)
+        });
+        let trying = open.into_iter().map(|index| async move {
+            let envelope = envelopes.get(index)?;
+            Some((index, attempt(fleet, envelope).await))
+        });
+        // A slow one holds up no other; what is told together wakes the answer once.
+        let mut tried = stream::iter(trying)
+            .buffer_unordered(AT_ONCE)
+            .ready_chunks(AT_ONCE);
+        while let Some(tried) = tried.next().await {
             progress.send_modify(|told| {
-                for (index, now) in tried {
+                for (index, now) in tried.into_iter().flatten() {
                     if let Some(told) = told.get_mut(index) {
                         *told = told.clone().and_then(now);
                     }
@@ -120,18 +131,15 @@ async fn rounds(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<
             });
         }
     }
-    give_up(fleet, open(envelopes, progress), progress).await;
+    give_up(fleet, envelopes, progress).await;
 }
 
 /// Those that nobody has yet.
-fn open<'a>(
-    envelopes: &'a [Envelope],
-    progress: &watch::Sender<Vec<Told>>,
-) -> Vec<(usize, &'a Envelope)> {
+fn open(progress: &watch::Sender<Vec<Told>>) -> Vec<usize> {
     let told = progress.borrow();
-    let all = envelopes.iter().enumerate().zip(told.iter());
+    let all = told.iter().enumerate();
     all.filter(|(_, told)| **told != Told::Queued)
-        .map(|(it, _)| it)
+        .map(|(index, _)| index)
         .collect()
 }
 
@@ -183,16 +191,10 @@ async fn direct(fleet: &Fleet, envelope: &Envelope, bus: &str) -> Told {
 }
 
 /// Nobody had these: their records say so, where they are on record.
-async fn give_up(
-    fleet: &Fleet,
-    open: Vec<(usize, &Envelope)>,
-    progress: &watch::Sender<Vec<Told>>,
-) {
+async fn give_up(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<Vec<Told>>) {
     let told = progress.borrow().clone();
-    for (index, envelope) in open {
-        let Some(told) = told.get(index) else {
-            continue;
-        };
+    let open = envelopes.iter().zip(&told);
+    for (envelope, told) in open.filter(|(_, told)| **told != Told::Queued) {
         let id: Uuid = envelope.command_id;
         let mower = envelope.mower_id;
         tracing::error!(%id, %mower, "alarm: a stop was given up: {}", told.why());

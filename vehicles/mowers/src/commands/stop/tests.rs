@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::bus::Stream;
-use crate::commands::testkit::{ACCOUNT, Asking, Cut, GROUP, Holder, Rig, mower, next};
-use crate::contract::{Command, Priority, Status};
+use crate::commands::testkit::{ACCOUNT, Asking, Cut, GROUP, Holder, Rig, mower, next, state};
+use crate::contract::{Activity, Command, Priority, Status};
 
 fn group_stop() -> Asking {
     let path = format!("/api/v1/fleet/groups/{GROUP}/emergency-stop");
@@ -232,6 +232,24 @@ async fn a_stop_of_many_says_which_may_still_move() {
     rig.bus.cut(Cut::All);
     let (status, slug, _) = rig.send(&Asking::stop_account()).await.problem();
     assert_eq!((status, slug.as_str()), (503, "not-stopped"));
+}
+
+#[tokio::test]
+async fn what_moves_is_stopped_first() {
+    let rig = Rig::new(3).await;
+    rig.rights.allow("observe", ACCOUNT);
+    let now = rig.now();
+    let mut docked = state(mower(1), Activity::Docked, 1, now);
+    docked.speed_mps = 0.0;
+    docked.blade_on = false;
+    rig.fleet.telemetry.hear(docked, now);
+    let mowing = state(mower(3), Activity::Mowing, 1, now);
+    rig.fleet.telemetry.hear(mowing, now);
+    let answer = rig.send(&Asking::stop_account()).await.json();
+    assert_eq!(answer["accepted"], 3);
+    for expected in [mower(3), mower(2), mower(1)] {
+        assert_eq!(next(&rig.bus, Stream::Stop).await.mower_id, expected);
+    }
 }
 
 #[tokio::test]
