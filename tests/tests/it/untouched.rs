@@ -31,8 +31,7 @@ async fn check(system: &System, meters: &mut Meters, row: &'static Row, ways: &[
         let what = format!("{} refused for {way:?}", row.name);
         let answer = way.send(system, &ask);
         assert_eq!(answer.status, status, "{what}: {}", answer.text());
-        let mut moved = meters.read(system).await;
-        moved.store.retain(|command| !settles(command, &ask.path));
+        let moved = read(system, meters, &ask.path).await;
         // A plan is judged on its record: that one is read, once, and only for
         // somebody who has said who they are and what they ask.
         let looked_up = system.redis.is_some() && way.decided() && row.path.contains("{plan}");
@@ -63,16 +62,26 @@ async fn check(system: &System, meters: &mut Meters, row: &'static Row, ways: &[
         }
     }
     answer.expect(row.success);
-    touched(row, &meters.read(system).await);
+    touched(row, &read(system, meters, &ask.path).await);
+}
+
+/// What moved since the last reading on account of calls of `path`.
+async fn read(system: &System, meters: &mut Meters, path: &str) -> Moved {
+    let mut moved = meters.read(system).await;
+    moved.store.retain(|command| !settles(command, path));
+    moved
 }
 
 /// Whether this is the gateway looking, unasked, what became of a plan that an
-/// earlier call dispatched: of another plan than this path's.
+/// earlier call dispatched: of another plan than this path's. A script that is
+/// made known touches nothing; what runs it stands for itself.
 fn settles(command: &str, path: &str) -> bool {
     let looked_up = command
         .strip_prefix("HGET interlock:{plan:")
         .and_then(|rest| rest.split('}').next());
-    looked_up.is_some_and(|plan| !path.contains(plan)) || command.contains("{plans}:unsettled")
+    looked_up.is_some_and(|plan| !path.contains(plan))
+        || command.contains("{plans}:unsettled")
+        || command.starts_with("SCRIPT LOAD ")
 }
 
 /// What a call of `row` that was let through must have moved.

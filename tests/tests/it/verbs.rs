@@ -79,6 +79,19 @@ impl Place {
         paths
     }
 
+    /// Whether a row's path is this one, with any word where the row has an id.
+    fn lists(&self, path: &str) -> bool {
+        let is = |row: &Row| {
+            let mut parts = path.split('/');
+            let each = row.path.split('/').all(|part| {
+                let word = parts.next();
+                word.is_some() && (part.starts_with('{') || word == Some(part))
+            });
+            each && parts.next().is_none()
+        };
+        ROWS.iter().filter(|row| (self.serves)(row)).any(is)
+    }
+
     /// One request without a body, on a connection of its own.
     fn ask(&self, verb: &str, path: &str, token: Option<&str>) -> Raw {
         let mut wire = Wire::connect(self.address);
@@ -170,7 +183,7 @@ async fn every_other_path_is_missing_with_a_token_or_without() {
         {
             unlisted.extend(other.paths().into_keys());
         }
-        unlisted.retain(|path| !paths.contains_key(path));
+        unlisted.retain(|path| !place.lists(path));
         for path in &unlisted {
             for verb in VERBS {
                 for token in [None, place.token.as_deref()] {

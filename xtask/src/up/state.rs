@@ -17,7 +17,7 @@ pub(crate) struct State {
     folder: PathBuf,
     root: PathBuf,
     kept: bool,
-    _lock: File,
+    lock: File,
 }
 
 impl State {
@@ -42,7 +42,7 @@ impl State {
             folder,
             root: workspace.root.clone(),
             kept: keep,
-            _lock: lock,
+            lock,
         };
         state.folder("logs")?;
         Ok(state)
@@ -106,6 +106,16 @@ impl State {
         let key = format!("{service}-1:{}", URL_SAFE_NO_PAD.encode(bytes));
         self.write(&name, &format!("{key}\n"))?;
         Ok(key)
+    }
+}
+
+impl Drop for State {
+    /// Lets go at once: a program that is just being started holds a copy of
+    /// the file until it runs.
+    fn drop(&mut self) {
+        if let Err(cause) = self.lock.unlock() {
+            eprintln!("the state stays locked until this process ends: {cause}");
+        }
     }
 }
 

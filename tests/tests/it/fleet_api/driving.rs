@@ -71,7 +71,7 @@ async fn a_session_is_its_holders_on_its_mower() {
     // An old or a repeated sequence is dropped, with a word.
     drive(&system, &dora, one, &frame(&session, 1))
         .await
-        .expect(422);
+        .expect(409);
     drive(&system, &dora, one, &frame(&session, 2))
         .await
         .expect(202);
