@@ -1,4 +1,4 @@
-//! The README's tours work word for word.
+//! The tours of the documents work word for word.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn run(steps: &[Step], system: &System, folders: &[(&str, &str)]) {
         .map(|(shown, here)| (*shown, here.as_str()));
     let shown: Vec<_> = shown.into_iter().chain(folders.iter().copied()).collect();
     if let Err(report) = console::run(steps, &repository::root(), &shown) {
-        panic!("README.md, {report}");
+        panic!("{report}");
     }
 }
 
@@ -81,4 +81,11 @@ async fn the_tour_works_word_for_word() {
 async fn the_tour_with_people_works_word_for_word() {
     let system = System::start(Plan::ENFORCED.with_mowers()).await;
     walk(&system, &people()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tour_of_a_fleet_works_word_for_word() {
+    let document = repository::text(Path::new("docs/FLEET-TOUR.md")).expect("it is text");
+    let system = System::start(Plan::ENFORCED.with_mowers()).await;
+    walk(&system, &console::steps(&document)).await;
 }
