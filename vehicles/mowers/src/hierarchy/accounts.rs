@@ -8,7 +8,7 @@ use sqlx::AnyConnection;
 use uuid::Uuid;
 
 use super::bodies::NewAccount;
-use super::change::{Ask, Begun, Change};
+use super::change::{Ask, Change, Unbegun};
 use super::model::Node;
 use super::reply::Reply;
 use super::{events, objects, rows};
@@ -102,9 +102,10 @@ pub(super) async fn ensure(fleet: &Arc<Fleet>, account: NewAccount) -> Result<An
         created: vec![Node::Account(account.id.clone()), Node::Site(site)],
         make_account: true,
     };
-    let mut change = match Change::begin(fleet, ask).await? {
-        Begun::Fresh(change) => change,
-        Begun::Repeated(answer) => return Ok(answer),
+    let mut change = match Change::begin(fleet, ask).await {
+        Ok(change) => change,
+        Err(Unbegun::Repeated(answer)) => return Ok(answer),
+        Err(Unbegun::Problem(problem)) => return Err(problem),
     };
     let outcome = update(&mut change, &account, site).await;
     change.conclude(outcome).await

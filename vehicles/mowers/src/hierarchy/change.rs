@@ -52,20 +52,26 @@ pub(super) struct Change {
     now: Timestamp,
 }
 
-/// What an attempt to begin came to.
-pub(super) enum Begun {
-    /// The change is under way; it must be concluded.
-    Fresh(Box<Change>),
+/// Why a change is not begun.
+pub(super) enum Unbegun {
     /// It was made before, and answered like this.
     Repeated(Answer),
+    /// It cannot be made now.
+    Problem(Problem),
+}
+
+impl<E: Into<Problem>> From<E> for Unbegun {
+    fn from(error: E) -> Self {
+        Self::Problem(error.into())
+    }
 }
 
 impl Change {
-    /// Announces a change and takes the lock of its account.
+    /// Announces a change and takes the lock of its account; it must be concluded.
     ///
     /// # Errors
-    /// A [`Problem`]; nothing was changed. [`Problem::NotFound`] when there is no such account.
-    pub(super) async fn begin(fleet: &Arc<Fleet>, ask: Ask) -> Result<Begun, Problem> {
+    /// [`Unbegun`]; nothing was changed. [`Problem::NotFound`] when there is no such account.
+    pub(super) async fn begin(fleet: &Arc<Fleet>, ask: Ask) -> Result<Box<Self>, Unbegun> {
         let ticket = Ticket {
             id: Uuid::now_v7(),
             account: ask.account,
@@ -75,13 +81,10 @@ impl Change {
         announce(fleet, &ticket, now).await?;
         fleet.crash.reached(CrashPoint::ChangeAnnounced).await;
         let begun = Self::open(fleet, &ticket, ask.operation, ask.make_account, now).await;
-        match begun {
-            Ok(Begun::Fresh(change)) => Ok(Begun::Fresh(change)),
-            other => {
-                withdraw(fleet, &ticket).await;
-                other
-            }
+        if begun.is_err() {
+            withdraw(fleet, &ticket).await;
         }
+        begun
     }
 
     async fn open(
@@ -90,7 +93,7 @@ impl Change {
         operation: Option<(Uuid, &'static str)>,
         make_account: bool,
         now: Timestamp,
-    ) -> Result<Begun, Problem> {
+    ) -> Result<Box<Self>, Unbegun> {
         let mut records = fleet.records.begin().await?;
         let mut touched = Vec::new();
         let mut revision = lock(&mut records, &ticket.account).await?;
@@ -103,15 +106,15 @@ impl Change {
         let revision = revision.ok_or(Problem::NotFound)?;
         if !take_ticket(&mut records, ticket.id).await? {
             // Somebody took this change for one that broke off.
-            return Err(Problem::RecordsUnavailable);
+            return Err(Problem::RecordsUnavailable.into());
         }
         if let Some((id, kind)) = operation {
             let begun = operations::begin(&mut records, id, kind, now).await?;
             if let Some(answer) = repeated(begun, kind)? {
-                return Ok(Begun::Repeated(answer));
+                return Err(Unbegun::Repeated(answer));
             }
         }
-        Ok(Begun::Fresh(Box::new(Self {
+        Ok(Box::new(Self {
             fleet: Arc::clone(fleet),
             ticket: ticket.clone(),
             operation,
@@ -119,7 +122,7 @@ impl Change {
             revision,
             touched,
             now,
-        })))
+        }))
     }
 
     /// The rows, to be read and written.

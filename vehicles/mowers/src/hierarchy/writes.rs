@@ -10,10 +10,11 @@ use sqlx::AnyConnection;
 use uuid::Uuid;
 
 use super::bodies::{self, MowerFields, NewAccount, NewGroup, NewMower, Placement, SiteFields};
-use super::change::{Ask, Begun, Change};
+use super::change::{Ask, Change, Unbegun};
 use super::model::Node;
 use super::references::{managed, managed_mower};
 use super::{accounts, groups, mowers, rows, sites};
+use crate::operations::Answer;
 use crate::service::Fleet;
 use crate::service::answer::detached;
 use crate::service::call::Call;
@@ -38,15 +39,12 @@ pub(super) async fn change_account(
     Path(account): Path<String>,
     body: Bytes,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let suspended = bodies::suspended(&body)?;
         let ask = of(&fleet, &call, account)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = accounts::suspend(&mut change, suspended).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -57,21 +55,18 @@ pub(super) async fn delete_account(
     State(fleet): Shared,
     Path(account): Path<String>,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let ask = of(&fleet, &call, account)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = accounts::delete(&mut change).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
 
 /// `POST /sites`
 pub(super) async fn create_site(call: Call, State(fleet): Shared, body: Bytes) -> Response {
-    detached(async move {
+    changed(async move {
         let fields = SiteFields::read(&body, true)?;
         let id = Uuid::now_v7();
         let ask = Ask {
@@ -79,12 +74,9 @@ pub(super) async fn create_site(call: Call, State(fleet): Shared, body: Bytes) -
             make_account: true,
             ..of(&fleet, &call, call.account()?)?
         };
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = sites::create(&mut change, id, &fields).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -96,15 +88,12 @@ pub(super) async fn change_site(
     Path(id): Path<Uuid>,
     body: Bytes,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let fields = SiteFields::read(&body, false)?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Site(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = sites::update(&mut change, &call, id, &fields).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -115,28 +104,24 @@ pub(super) async fn delete_site(
     State(fleet): Shared,
     Path(id): Path<Uuid>,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let move_to = call.id("move_to")?;
         if move_to == Some(id) {
-            return Err(Problem::Invalid(vec![
-                "`move_to` must name another site".to_owned(),
-            ]));
+            let fault = "`move_to` must name another site".to_owned();
+            return Err(Problem::Invalid(vec![fault]).into());
         }
         managed(&fleet, &call, ("`move_to`", move_to), &[]).await?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Site(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = sites::delete(&mut change, &call, id, move_to).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
 
 /// `POST /groups`
 pub(super) async fn create_group(call: Call, State(fleet): Shared, body: Bytes) -> Response {
-    detached(async move {
+    changed(async move {
         let group = NewGroup::read(&body)?;
         managed(&fleet, &call, ("`site_id`", group.site_id), &[]).await?;
         let id = Uuid::now_v7();
@@ -145,12 +130,9 @@ pub(super) async fn create_group(call: Call, State(fleet): Shared, body: Bytes) 
             make_account: true,
             ..of(&fleet, &call, call.account()?)?
         };
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = groups::create(&mut change, id, &group).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -162,15 +144,12 @@ pub(super) async fn change_group(
     Path(id): Path<Uuid>,
     body: Bytes,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let name = bodies::group_change(&body)?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = groups::update(&mut change, &call, id, name.as_deref()).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -181,14 +160,11 @@ pub(super) async fn delete_group(
     State(fleet): Shared,
     Path(id): Path<Uuid>,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = groups::delete(&mut change, &call, id).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -199,15 +175,12 @@ pub(super) async fn add_to_group(
     State(fleet): Shared,
     Path((id, mower)): Path<(Uuid, Uuid)>,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         managed_mower(&fleet, &call, mower).await?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = groups::add(&mut change, &call, id, mower).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -218,22 +191,19 @@ pub(super) async fn remove_from_group(
     State(fleet): Shared,
     Path((id, mower)): Path<(Uuid, Uuid)>,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         managed_mower(&fleet, &call, mower).await?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Group(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = groups::remove(&mut change, &call, id, mower).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
 
 /// `POST /mowers`
 pub(super) async fn register(call: Call, State(fleet): Shared, body: Bytes) -> Response {
-    detached(async move {
+    changed(async move {
         let mower = NewMower::read(&body)?;
         managed(
             &fleet,
@@ -253,12 +223,9 @@ pub(super) async fn register(call: Call, State(fleet): Shared, body: Bytes) -> R
             make_account: true,
             ..of(&fleet, &call, account)?
         };
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = mowers::register(&mut change, id, site, &mower).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -270,15 +237,12 @@ pub(super) async fn change_mower(
     Path(id): Path<Uuid>,
     body: Bytes,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let fields = MowerFields::read(&body)?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Mower(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = mowers::update(&mut change, &call, id, &fields).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -290,17 +254,14 @@ pub(super) async fn place(
     Path(id): Path<Uuid>,
     body: Bytes,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let placement = Placement::read(&body)?;
         let site = Some(placement.site_id);
         managed(&fleet, &call, ("`site_id`", site), &placement.group_ids).await?;
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Mower(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = mowers::place(&mut change, &call, id, &placement).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
     })
     .await
 }
@@ -311,14 +272,22 @@ pub(super) async fn delete_mower(
     State(fleet): Shared,
     Path(id): Path<Uuid>,
 ) -> Response {
-    detached(async move {
+    changed(async move {
         let ask = of(&fleet, &call, account_of(&fleet, &Node::Mower(id)).await?)?;
-        let mut change = match Change::begin(&fleet, ask).await? {
-            Begun::Fresh(change) => change,
-            Begun::Repeated(answer) => return Ok(answer),
-        };
+        let mut change = Change::begin(&fleet, ask).await?;
         let outcome = mowers::delete(&mut change, &call, id).await;
-        change.conclude(outcome).await
+        Ok(change.conclude(outcome).await?)
+    })
+    .await
+}
+
+/// Makes a change, detached from the request; one that was made before is answered as it was.
+async fn changed(work: impl Future<Output = Result<Answer, Unbegun>> + Send + 'static) -> Response {
+    detached(async {
+        match work.await {
+            Ok(answer) | Err(Unbegun::Repeated(answer)) => Ok(answer),
+            Err(Unbegun::Problem(problem)) => Err(problem),
+        }
     })
     .await
 }
