@@ -15,6 +15,9 @@ use crate::process::{Process, Signal, binary};
 /// wait long for what earlier ones may hold.
 pub const LEASE: u8 = 3;
 
+/// A stop lives as long as it usually does.
+pub const STOP_LIFE: u8 = 10;
+
 /// What the mower service is told.
 #[derive(Clone, Debug)]
 pub struct MowersConfig {
@@ -38,6 +41,8 @@ pub struct MowersConfig {
     pub operations: bool,
     /// For how many seconds a shard keeps a mower without a word from the service.
     pub lease: u8,
+    /// For how many seconds a stop is tried; longer than a change of hands takes.
+    pub stop_life: u8,
     /// Lines added at the end of the file: of the `[settings]` table, then whole
     /// tables.
     pub extra: String,
@@ -59,6 +64,7 @@ impl MowersConfig {
             state: folder.join("device-gateway"),
             operations: false,
             lease: LEASE,
+            stop_life: STOP_LIFE,
             extra: String::new(),
             environment: Vec::new(),
         }
@@ -108,6 +114,7 @@ previews_a_minute = 1000
 {}
 
 [settings]
+emergency_stop_ttl_seconds = {}
 shard_lease_seconds = {}
 {}
 "#,
@@ -118,6 +125,7 @@ shard_lease_seconds = {}
             self.state,
             self.records,
             self.bus,
+            self.stop_life,
             self.lease,
             self.extra,
         )

@@ -39,6 +39,7 @@ pub mod status;
 pub mod stop;
 pub mod stops;
 pub mod store;
+pub mod unconfirmed;
 
 #[cfg(test)]
 pub(crate) mod testkit;

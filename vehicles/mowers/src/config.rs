@@ -11,6 +11,7 @@ use thiserror::Error;
 use toml::Table;
 
 use crate::crash::{CRASH_VARIABLE, Crash};
+use crate::device::leases::followed_within;
 use crate::records::Place;
 use crate::service::settings::{Limits, Settings, Timeouts};
 
@@ -322,10 +323,21 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
 
 fn settings(fields: &mut Fields) -> Settings {
     const DAY: u64 = 86_400;
-    let (mut stop, mut lease, mut most, mut days, mut safety) = (10, 10, 300, 90, 3 * 365);
+    let (mut stop, mut lease, mut most, mut days, mut safety) = (10, 6, 300, 90, 3 * 365);
     fields.table("settings", |fields| {
         stop = fields.whole("emergency_stop_ttl_seconds", stop, 1..=60);
         lease = fields.whole("shard_lease_seconds", lease, 2..=60);
+        let followed = followed_within(Duration::from_secs(lease));
+        if followed > Duration::from_secs(stop) {
+            fields.wrong(
+                "shard_lease_seconds",
+                &format!(
+                    "leaves a mower whose shard dies without another one for {followed:?}, which \
+                     a stop with a life of {stop} s does not outlive: lower it, or raise \
+                     `emergency_stop_ttl_seconds`"
+                ),
+            );
+        }
         // The stream of commands keeps them for five minutes; a longer life would outlast it.
         most = fields.whole("command_ttl_max_seconds", most, 1..=300);
         days = fields.whole("command_retention_days", days, 1..=3_650);
@@ -337,7 +349,7 @@ fn settings(fields: &mut Fields) -> Settings {
         limits: Limits::default(),
         timeouts: Timeouts::default(),
         emergency_stop_ttl: Duration::from_secs(stop),
-        shard_lease: SignedDuration::from_secs(i64::try_from(lease).unwrap_or(10)),
+        shard_lease: SignedDuration::from_secs(i64::try_from(lease).unwrap_or(6)),
         command_ttl_max: Duration::from_secs(most),
         command_retention: Duration::from_secs(days.saturating_mul(DAY)),
         safety_retention: Duration::from_secs(safety.saturating_mul(DAY)),

@@ -11,7 +11,7 @@ use crate::records::{Records, RecordsError};
 mod tests;
 
 /// How long a holder keeps the part without renewing it.
-pub const LEASE: SignedDuration = SignedDuration::from_secs(5);
+pub const LEASE: SignedDuration = SignedDuration::from_secs(3);
 
 /// Between two renewals.
 pub const RENEW: Duration = Duration::from_secs(1);

@@ -15,6 +15,7 @@ use crate::races::at_once;
 /// The shard keeps its mowers over an outage of seconds.
 const KEEPS: Shape = Shape {
     lease: 15,
+    stop_life: 20,
     ..Shape::ONE
 };
 

@@ -26,6 +26,7 @@ pub(super) const PAIR: Shape = Shape {
     // Longer than it takes the other replica to follow one that died, so that the
     // shards keep what they hold meanwhile.
     lease: 10,
+    stop_life: 15,
     ..Shape::ONE
 };
 

@@ -4,7 +4,7 @@
 use interlock_tests::chaos::Chaos;
 use interlock_tests::gateway::GatewayConfig;
 use interlock_tests::http::Answer;
-use interlock_tests::mowers::{LEASE, Mowers, MowersConfig, Shard, arrivals};
+use interlock_tests::mowers::{LEASE, Mowers, MowersConfig, STOP_LIFE, Shard, arrivals};
 use interlock_tests::nats::Nats;
 use interlock_tests::personas::Persona;
 use interlock_tests::poll;
@@ -220,6 +220,8 @@ pub(super) struct Shape {
     pub(super) postgres: bool,
     /// For how many seconds a shard keeps a mower without a word from the service.
     pub(super) lease: u8,
+    /// For how many seconds a stop is tried.
+    pub(super) stop_life: u8,
     /// Lines of the service's `[settings]` table.
     pub(super) extra: &'static str,
 }
@@ -232,6 +234,7 @@ impl Shape {
         replicas: 1,
         postgres: false,
         lease: LEASE,
+        stop_life: STOP_LIFE,
         extra: "",
     };
 }
@@ -255,6 +258,7 @@ impl Spread {
                 config.records = format!("kind = \"postgres\"\nurl = \"{}\"", postgres.url());
             }
             config.lease = shape.lease;
+            config.stop_life = shape.stop_life;
             config.extra = shape.extra.to_owned();
             config
         };

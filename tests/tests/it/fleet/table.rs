@@ -83,7 +83,10 @@ const TABLE: &[(u8, &str, &[&str])] = &[
     (
         12,
         "a command expires in the queue",
-        &["tests/tests/it/fleet/shards.rs::expired_in_the_queue"],
+        &[
+            "tests/tests/it/fleet/shards.rs::expired_in_the_queue",
+            "tests/tests/it/fleet/shards.rs::a_stop_that_nobody_carried_out",
+        ],
     ),
     (
         13,

@@ -72,17 +72,17 @@ const COMMAND: Limits = Limits {
     patient: false,
 };
 
-// SAFETY-STOP: the oldest goes, so that a new stop is never refused. The window
-// may not be longer than the life (the server takes no such stream), and
-// outlives the repeats of one stop.
+// SAFETY-STOP: the oldest goes, so that a new stop is never refused. As long as
+// the longest life of a stop; the window outlives its repeats, and may not be
+// longer (the server takes no such stream).
 const STOP: Limits = Limits {
     name: "STOP",
     subjects: &["command.stop.mower.*"],
     storage: Storage::File,
-    max_age: Duration::from_secs(15),
+    max_age: Duration::from_secs(60),
     per_subject: 8,
     max_bytes: 16 * MIB,
-    window: Duration::from_secs(15),
+    window: Duration::from_secs(60),
     discard: Discard::Old,
     patient: false,
 };

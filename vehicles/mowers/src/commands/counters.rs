@@ -28,6 +28,8 @@ pub struct Counters {
     pub stop_attempts: Count,
     /// Stops that nobody confirmed in time.
     pub stops_failed: Count,
+    /// Stops whose life was over before anybody said that they were carried out.
+    pub stops_unconfirmed: Count,
     /// Times that one issuer stopped often within an hour.
     pub stops_frequent: Count,
     /// Stops that went to the spool.

@@ -11,6 +11,7 @@ use sqlx::Row as _;
 use uuid::Uuid;
 
 use super::record::{OVERDUE_AFTER, Outcome};
+use super::unconfirmed::Alarms;
 use super::{status, store};
 use crate::contract::Status;
 use crate::records::{Records, RecordsError};
@@ -32,7 +33,7 @@ const LONGEST_LIFE_MS: i64 = 60_000;
 const BATCH: i64 = 500;
 
 /// A stop `a` without an end, and a stop `b` that was carried out while `a`
-/// waited: it was confirmed after `a` was asked for, and their lives overlap.
+/// waited: it was confirmed after `a` was asked for and before `a`'s life ended.
 /// Nothing else was asked of the mower between the two, so nothing can have set
 /// it in motion again.
 const OVERTAKEN: &str = "
@@ -43,7 +44,7 @@ const OVERTAKEN: &str = "
       AND a.issued_ms > $1 AND a.expires_ms < $2
       AND b.kind = 'emergency_stop' AND b.status = 'executed'
       AND b.issued_ms >= a.issued_ms - $3 AND b.issued_ms <= a.expires_ms
-      AND b.result_ms >= a.issued_ms
+      AND b.result_ms >= a.issued_ms AND b.result_ms <= a.expires_ms
       AND NOT EXISTS (
           SELECT 1 FROM commands c
           WHERE c.mower_id = a.mower_id AND c.kind <> 'emergency_stop'
@@ -51,14 +52,19 @@ const OVERTAKEN: &str = "
     ORDER BY a.issued_ms, a.id, b.result_ms, b.id
     LIMIT $4";
 
-/// Ends overtaken stops for as long as the service lives. Every replica does:
-/// an end that stands already is not written again.
+/// Ends overtaken stops for as long as the service lives, and tells of those
+/// that are left without a word. Every replica does: an end that stands already
+/// is not written again.
 pub async fn run(fleet: &Arc<Fleet>) {
+    let mut alarms = Alarms::starting(fleet.now());
     loop {
         match end(&fleet.records, fleet.now()).await {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "stops ended with the one that overtook them"),
             Err(error) => tracing::debug!("overtaken stops wait for the records: {error}"),
+        }
+        if let Err(error) = alarms.look(fleet).await {
+            tracing::debug!("whose stops are unconfirmed is not known: {error}");
         }
         tokio::time::sleep(EVERY).await;
     }

@@ -59,7 +59,7 @@ fn all_can_be_said() {
         client = 16
         [settings]
         emergency_stop_ttl_seconds = 5
-        shard_lease_seconds = 4
+        shard_lease_seconds = 3
         command_ttl_max_seconds = 60
         command_retention_days = 1
         [simulator]
@@ -81,7 +81,7 @@ fn all_can_be_said() {
         ("one", "b")
     );
     assert_eq!(config.settings.limits.mowers, 10_000);
-    assert_eq!(config.settings.shard_lease.as_secs(), 4);
+    assert_eq!(config.settings.shard_lease.as_secs(), 3);
     assert_eq!(config.settings.timeouts.client, Duration::from_secs(16));
     assert_eq!(
         config.settings.command_retention,
@@ -118,6 +118,24 @@ fn every_fault_is_told_at_once() {
             "`color` is not a field",
         ],
     );
+}
+
+#[test]
+fn a_stop_outlives_a_change_of_hands() {
+    let with = |stop: u8, lease: u8, expected: &[&str]| {
+        let text = format!(
+            "{}[records]\npath = \"m\"\n[settings]\nemergency_stop_ttl_seconds = {stop}\n\
+             shard_lease_seconds = {lease}",
+            least()
+        );
+        check(&text, expected);
+    };
+    with(10, 7, &[]);
+    with(60, 57, &[]);
+    let told = "`settings.shard_lease_seconds` leaves a mower whose shard dies without another one \
+                for 11s, which a stop with a life of 10 s does not outlive: lower it, or raise \
+                `emergency_stop_ttl_seconds`";
+    with(10, 8, &[told]);
 }
 
 #[test]

@@ -5,6 +5,17 @@ use std::time::Duration;
 
 use super::adapters::Adapters;
 
+/// The usual longest time between two askings for the leases.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// How often a lease is asked for again within its life, at the least.
+const ASKINGS: u32 = 4;
+
+/// The time between two askings for leases of this life.
+pub(crate) fn asking(lease: Duration, heartbeat: Duration) -> Duration {
+    heartbeat.min(lease / ASKINGS)
+}
+
 /// The settings of one shard.
 #[derive(Clone)]
 pub struct Config {
@@ -94,7 +105,7 @@ pub struct Times {
 impl Default for Times {
     fn default() -> Self {
         Times {
-            heartbeat: Duration::from_secs(2),
+            heartbeat: HEARTBEAT,
             reconcile: Duration::from_secs(60),
             request: Duration::from_secs(2),
             publish: Duration::from_secs(2),

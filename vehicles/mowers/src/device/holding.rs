@@ -17,15 +17,13 @@ use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
 use super::adapters::Absent;
+use super::config::asking;
 use super::held::{Held, Lease, lock};
 use super::shared::Shared;
 use super::wire::{Hold, LEASES, LeaseAnswer, LeaseRequest, ListAnswer, ListRequest, MowerEntry};
 use super::{answers, commands, drive, stops, telemetry, worker};
 use crate::bus::{BusError, Consumer, Delivery, Stream, subject};
 use crate::contract::Status;
-
-/// How often a lease is asked for again within its life, at the least.
-const ASKINGS: u32 = 4;
 
 /// Where deliveries for a held mower go.
 #[derive(Default)]
@@ -100,7 +98,11 @@ impl Holding {
                 reconcile = Instant::now() + times.reconcile;
             }
             if let Err(cause) = self.renew(false).await {
-                tracing::warn!(%cause, "the leases were not renewed");
+                match *self.told.borrow() {
+                    true => tracing::warn!(%cause, "the leases were not renewed"),
+                    // Both begin together: somebody is first.
+                    false => tracing::info!(%cause, "the fleet service does not answer yet"),
+                }
                 self.count_lost();
             }
             // Ended tasks are dropped here.
@@ -119,15 +121,16 @@ impl Holding {
     async fn read_list(&mut self) -> bool {
         let mut entries = HashMap::new();
         let mut after = None;
+        let within = self.shared.config.times.request;
         loop {
-            let page: ListAnswer =
-                match self.ask(subject::MOWERS_LIST, &ListRequest { after }).await {
-                    Ok(page) => page,
-                    Err(cause) => {
-                        tracing::warn!(%cause, "the list of mowers was not read");
-                        return false;
-                    }
-                };
+            let request = ListRequest { after };
+            let page: ListAnswer = match self.ask(subject::MOWERS_LIST, &request, within).await {
+                Ok(page) => page,
+                Err(cause) => {
+                    tracing::warn!(%cause, "the list of mowers was not read");
+                    return false;
+                }
+            };
             for entry in page.mowers {
                 entries.insert(entry.mower_id, entry);
             }
@@ -170,11 +173,13 @@ impl Holding {
             holds: holds.iter().map(|held| hold(held)).collect(),
             leaving,
         };
-        let answer: LeaseAnswer = self.ask(LEASES, &request).await?;
+        // An answer that comes after the next asking is due is of no use.
+        let within = self.pace.min(self.shared.config.times.request);
+        let answer: LeaseAnswer = self.ask(LEASES, &request, within).await?;
         self.shared.time.learn(asked, asked_at, answer.now);
         let lease = Duration::from_millis(answer.lease_ms);
         let until = asked_at + lease;
-        self.pace = self.shared.config.times.heartbeat.min(lease / ASKINGS);
+        self.pace = asking(lease, self.shared.config.times.heartbeat);
         let mine: HashSet<Uuid> = answer.holds.iter().map(|hold| hold.mower_id).collect();
         for held in holds {
             if !mine.contains(&held.mower_id) {
@@ -284,10 +289,10 @@ impl Holding {
         &self,
         subject: &str,
         question: &Q,
+        within: Duration,
     ) -> Result<A, BusError> {
         let invalid = |cause: serde_json::Error| BusError::Invalid(format!("`{subject}`: {cause}"));
         let payload = Bytes::from(serde_json::to_vec(question).map_err(invalid)?);
-        let within = self.shared.config.times.request;
         let answer = self.shared.bus.request(subject, payload, within).await?;
         serde_json::from_slice(&answer).map_err(invalid)
     }

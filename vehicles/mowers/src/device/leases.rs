@@ -18,15 +18,25 @@
 //!    when it answers, and adds a margin: the shard always ends first.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::config::{HEARTBEAT, asking};
 use super::wire::{Hold, LeaseAnswer, LeaseRequest};
 
 /// Added to a lease before somebody else gets the mower.
 const MARGIN: SignedDuration = SignedDuration::from_secs(1);
+
+/// How long after its holder's last word a mower has another one at the latest,
+/// where a shard is left: when the lease and the margin are over, and the shard
+/// asks next.
+#[must_use]
+pub fn followed_within(lease: Duration) -> Duration {
+    lease + MARGIN.unsigned_abs() + asking(lease, HEARTBEAT)
+}
 
 /// What is known of one mower's holder. Rows may be kept anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -202,9 +202,11 @@ fn park(shared: &Shared, envelope: Envelope) {
         !stops.is_empty()
     });
     let stops = parked.entry(envelope.mower_id).or_default();
-    if stops.len() < MOST_PARKED {
-        stops.push(envelope);
+    // The newest count: they say the most of when the mower must stand.
+    if stops.len() == MOST_PARKED {
+        stops.remove(0);
     }
+    stops.push(envelope);
 }
 
 fn left(shared: &Shared, stop: &Envelope) -> Duration {

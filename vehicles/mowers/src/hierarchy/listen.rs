@@ -19,6 +19,9 @@ use crate::service::problem::Problem;
 /// The pause before the bus is asked again after a failure.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// Failures with the configured account that are no news.
+const PATIENT: u32 = 5;
+
 /// The longest pause before an account is tried again that could not be made.
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -163,11 +166,17 @@ fn take(fleet: &Fleet, event: MowerEvent) {
 /// Makes the configured account where it is missing, with a plan that includes everything; tries
 /// until it stands.
 pub async fn make_configured(fleet: Arc<Fleet>, id: String) {
+    let mut failures = 0;
     while let Err(problem) = make_missing(&fleet, &id).await {
-        tracing::warn!(
-            account = id,
-            "the configured account is not made yet: {problem}"
-        );
+        failures += 1;
+        // The gateway may begin after this service.
+        match failures <= PATIENT {
+            true => tracing::info!(account = id, "the configured account waits: {problem}"),
+            false => tracing::warn!(
+                account = id,
+                "the configured account is not made yet: {problem}"
+            ),
+        }
         tokio::time::sleep(AGAIN).await;
     }
 }

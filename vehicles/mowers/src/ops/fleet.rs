@@ -34,6 +34,11 @@ pub(super) async fn write(fleet: &Fleet, exposition: &mut Exposition) {
             counters.stops_failed.get(),
         ),
         (
+            "interlock_mowers_stops_unconfirmed_total",
+            "Stops of all replicas whose life was over before anybody said that they were carried out",
+            counters.stops_unconfirmed.get(),
+        ),
+        (
             "interlock_mowers_stops_spooled_total",
             "Stops that the records could not take at once",
             counters.stops_spooled.get(),

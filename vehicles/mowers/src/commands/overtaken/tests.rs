@@ -80,6 +80,8 @@ async fn a_stop_that_nobody_carried_out_stays_open() {
     failed.outcome.status = Status::Failed;
     check(&[failed], Status::Pending).await;
     check(&[stop(MOWER, -50, Some(-10))], Status::Pending).await;
+    // Carried out after its life was over.
+    check(&[stop(MOWER, 5, Some(10_001))], Status::Pending).await;
     check(&[stop(MOWER, 10_001, Some(10_020))], Status::Pending).await;
 }
 

@@ -1,5 +1,5 @@
 //! Sending stops: published, and where the stream does not confirm, asked of the
-//! device gateways directly; again at 0.3, 1 and 3 seconds, with the same id.
+//! device gateways directly; again until its life ends, with the same id.
 //!
 //! A repeated stop is harmless and a lost one is not.
 
@@ -21,12 +21,11 @@ use crate::contract::Envelope;
 use crate::device::wire::{self, StopAnswer, StopDone};
 use crate::service::Fleet;
 
-/// When a stop is tried, counted from its beginning.
-const ATTEMPTS: [Duration; 4] = [
+/// When a stop is tried, counted from its beginning; after these once a second.
+const FIRST_ATTEMPTS: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_millis(300),
     Duration::from_millis(1_000),
-    Duration::from_millis(3_000),
 ];
 
 /// How long the stream has to confirm a stop before the direct way is tried.
@@ -98,10 +97,22 @@ impl Sending {
     }
 }
 
-/// Tries until somebody has each stop.
+/// When attempts begin, for ever.
+fn attempts() -> impl Iterator<Item = Duration> {
+    let later = (2..).map(Duration::from_secs);
+    FIRST_ATTEMPTS.into_iter().chain(later)
+}
+
+/// Tries until somebody has each stop, or their life, the same for all, is over.
 async fn rounds(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<Vec<Told>>) {
     let begun = Instant::now();
-    for offset in ATTEMPTS {
+    let life = envelopes
+        .iter()
+        .map(|it| it.expires_at.duration_since(fleet.now()))
+        .filter_map(|left| Duration::try_from(left).ok())
+        .max()
+        .unwrap_or_default();
+    for offset in attempts().take_while(|offset| *offset < life) {
         sleep_until(begun + offset).await;
         let mut open = open(progress);
         if open.is_empty() {
@@ -131,6 +142,7 @@ async fn rounds(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<
             });
         }
     }
+    sleep_until(begun + life).await;
     give_up(fleet, envelopes, progress).await;
 }
 
@@ -190,7 +202,7 @@ async fn direct(fleet: &Fleet, envelope: &Envelope, bus: &str) -> Told {
     }
 }
 
-/// Nobody had these: their records say so, where they are on record.
+/// Nobody had these in their life: their records say so, where they are on record.
 async fn give_up(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender<Vec<Told>>) {
     let told = progress.borrow().clone();
     let open = envelopes.iter().zip(&told);

@@ -5,6 +5,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use super::MOST_PARKED;
 use crate::bus::Published;
 use crate::connection::{Sent, Verdict};
 use crate::contract::{Command, Status, StopSemantics};
@@ -244,6 +245,23 @@ async fn a_stop_for_a_mower_that_comes_to_this_shard_in_time_is_carried_out() {
     sleep(ms(3_000)).await;
     assert_eq!(rig.script.times_sent(id), 1);
     assert_eq!(rig.last(id).unwrap().0, Status::Executed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_stops_for_a_mower_that_is_elsewhere_the_newest_are_kept() {
+    let rig = Rig::start().await;
+    let entries = std::mem::take(&mut *rig.rows.0.lock().unwrap());
+    sleep(ms(3_000)).await;
+    let mut ids = Vec::new();
+    for _ in 0..=MOST_PARKED {
+        ids.push(rig.command(stop_now()).await);
+    }
+    *rig.rows.0.lock().unwrap() = entries;
+    sleep(ms(3_000)).await;
+    assert_eq!(rig.script.times_sent(ids[0]), 0);
+    for id in &ids[1..] {
+        assert_eq!(rig.script.times_sent(*id), 1);
+    }
 }
 
 #[tokio::test(start_paused = true)]

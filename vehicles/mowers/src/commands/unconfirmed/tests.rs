@@ -1,0 +1,44 @@
+use jiff::SignedDuration;
+
+use super::{Alarms, silent};
+use crate::bus::Stream;
+use crate::commands::testkit::{Asking, Rig, mower, next, say, take_results};
+use crate::contract::Status;
+
+#[tokio::test]
+async fn a_stop_that_nobody_spoke_of_is_told_once() {
+    let rig = Rig::new(2).await;
+    let mut alarms = Alarms::starting(rig.now());
+    assert_eq!(rig.send(&Asking::stop(mower(1))).await.status, 202);
+    let count = || rig.fleet.control.counters.stops_unconfirmed.get();
+    // Its life is 10 s, and a word may take 5 s more.
+    for (passed, expected) in [(14_999, 0), (1, 1), (60_000, 1)] {
+        rig.pass(passed);
+        alarms.look(&rig.fleet).await.expect("a look");
+        assert_eq!(count(), expected, "{passed} ms on");
+    }
+    assert_eq!(rig.send(&Asking::stop(mower(2))).await.status, 202);
+    rig.pass(15_000);
+    alarms.look(&rig.fleet).await.expect("a look");
+    assert_eq!(count(), 2);
+}
+
+#[tokio::test]
+async fn a_stop_that_was_carried_out_is_none() {
+    let rig = Rig::new(1).await;
+    let since = rig.now();
+    let asking = Asking::stop(mower(1));
+    assert_eq!(rig.send(&asking).await.status, 202);
+    let sent = next(&rig.bus, Stream::Stop).await;
+    let until = since + SignedDuration::from_secs(60);
+    let found = silent(&rig.fleet.records, since, until)
+        .await
+        .expect("a look");
+    assert_eq!(found.len(), 1);
+    say(&rig.bus, &sent, Status::Executed).await;
+    take_results(&rig, 1).await;
+    let found = silent(&rig.fleet.records, since, until)
+        .await
+        .expect("a look");
+    assert_eq!(found, []);
+}
