@@ -37,7 +37,7 @@ pub mod settle;
 pub mod spool;
 pub mod status;
 pub mod stop;
-pub mod stops;
+pub mod stoppers;
 pub mod store;
 pub mod unconfirmed;
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::ask::Ask;
 use super::bulk::{bulk, kept::Target};
 use super::request::{self, StopWords};
-use super::{issue, reads, stop, stops};
+use super::{issue, reads, stop, stoppers};
 use crate::contract::{Command, CommandKind};
 use crate::drive;
 use crate::operations::{Answer, Effect};
@@ -225,5 +225,5 @@ async fn bulk_one(
 }
 
 async fn stops_by_issuer(call: Call, State(fleet): Shared) -> Result<Response, Problem> {
-    stops::list(&fleet, &call).await.map(respond)
+    stoppers::list(&fleet, &call).await.map(respond)
 }

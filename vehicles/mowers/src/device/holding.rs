@@ -245,7 +245,7 @@ impl Holding {
         self.running.insert(mower_id, running);
         lock(&self.inboxes.open).insert(mower_id, inbox);
         shared.hold(Arc::clone(&held));
-        stops::begin_parked(shared, &held);
+        stops::parked::begin_all(shared, &held);
         tracing::info!(%mower_id, fence = lease.fence, "holds a mower");
     }
 

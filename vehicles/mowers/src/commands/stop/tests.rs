@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -5,6 +6,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::Sending;
 use crate::bus::Stream;
 use crate::commands::testkit::{ACCOUNT, Asking, Cut, GROUP, Holder, Rig, mower, next, state};
 use crate::contract::{Activity, Command, Priority, Status};
@@ -128,6 +130,29 @@ async fn a_stop_that_reaches_nobody_says_so_and_is_repeated() {
         next(&rig.bus, Stream::Stop).await.command_id,
         asking.operation
     );
+}
+
+#[tokio::test]
+async fn a_stop_that_nobody_had_in_its_life_has_failed() {
+    let rig = Rig::new(1).await;
+    rig.bus.cut(Cut::All);
+    let asking = Asking::stop(mower(1));
+    rig.send(&asking).await;
+    let record = rig.record(asking.operation).await.expect("a record");
+    assert_eq!(record.outcome.status, Status::Pending);
+    let mut envelope = record.envelope;
+    envelope.expires_at = rig.now() + SignedDuration::from_millis(20);
+    let _sending = Sending::start(Arc::clone(&rig.fleet), vec![envelope]);
+    let outcome = loop {
+        let record = rig.record(asking.operation).await.expect("a record");
+        match record.outcome.status {
+            Status::Pending => tokio::task::yield_now().await,
+            _ => break record.outcome,
+        }
+    };
+    assert_eq!(outcome.status, Status::Failed);
+    let reason = outcome.reason.expect("a reason");
+    assert!(reason.starts_with("not-stopped: "), "{reason}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::MOST_PARKED;
+use super::parked;
 use crate::bus::Published;
 use crate::connection::{Sent, Verdict};
 use crate::contract::{Command, Status, StopSemantics};
@@ -253,7 +253,7 @@ async fn of_many_stops_for_a_mower_that_is_elsewhere_the_newest_are_kept() {
     let entries = std::mem::take(&mut *rig.rows.0.lock().unwrap());
     sleep(ms(3_000)).await;
     let mut ids = Vec::new();
-    for _ in 0..=MOST_PARKED {
+    for _ in 0..=parked::MOST {
         ids.push(rig.command(stop_now()).await);
     }
     *rig.rows.0.lock().unwrap() = entries;
