@@ -131,7 +131,11 @@ async fn one_replica_is_killed() {
     }
     let distinct: HashSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len());
-    assert!(ids.len() > COMMANDS / 2, "{} of {COMMANDS}", ids.len());
+    // How many the dead one held at that moment is luck; what comes after is not.
+    assert!(!ids.is_empty());
+    let told = command(&spread.system, &mowers[0].id, &height(45)).await;
+    let id = text(&told.expect(202).json()["command_id"]);
+    ends(&spread.system, &id, "executed").await;
 }
 
 /// Its kernel takes connections and stops, and nobody answers: the other replica

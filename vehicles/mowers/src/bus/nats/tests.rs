@@ -209,6 +209,12 @@ async fn a_request_says_whether_anybody_may_have_heard_it() {
     let mower = Uuid::now_v7();
     let subject = format!("gateway.mower.{mower}.stop");
     let mut listener = listening.listen(&subject).await.expect("a listener");
+    // An answer on the same connection: by now the server knows who listens.
+    let nobody = listening.request("nobody.hears", Bytes::new(), SOON).await;
+    assert!(
+        matches!(nobody, Err(BusError::NoResponders(_))),
+        "{nobody:?}"
+    );
     let ask =
         |text: &'static str| asker.request(&subject, Bytes::from_static(text.as_bytes()), SOON);
 
