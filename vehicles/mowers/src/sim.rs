@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use interlock_guard::Clock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -14,7 +15,6 @@ use uuid::Uuid;
 use crate::connection::Connected;
 use crate::contract::Map;
 
-pub mod clock;
 pub mod profile;
 
 mod coverage;
@@ -28,9 +28,10 @@ mod random;
 mod world;
 
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
 mod tests;
 
-pub use clock::{RuntimeClock, SharedClock};
 pub use garden::area_id;
 pub use hooks::{Hooks, Truth};
 pub use link::{Mishap, Quality};
@@ -38,10 +39,16 @@ pub use machine::sensors::Part;
 pub use profile::{Profile, ProfileName};
 pub use world::Counters;
 
+#[cfg(test)]
+pub(crate) use clock::RuntimeClock;
+
 use driver::{Shared, SimulatedConnection};
 use link::Link;
 use machine::Machine;
 use world::{Parts, World};
+
+/// The clock that the states of simulated mowers tell; all of one process share it.
+pub type SharedClock = Arc<dyn Clock>;
 
 /// What a simulated mower is like; what a registration says of it in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::connection::{Answer, Verdict};
 use crate::contract::{Activity, Command, MowerState};
-use crate::sim::clock::SharedClock;
+use crate::sim::SharedClock;
 use crate::sim::link::{Delivery, Link, Message, Mishap};
 use crate::sim::machine::report::Envelope;
 use crate::sim::machine::{Machine, Reply, STEP_MS};
