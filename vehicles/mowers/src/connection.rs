@@ -71,6 +71,10 @@ pub trait Connection: Send + Sync {
     /// One frame of driving. Frames are never queued.
     fn drive(&self, fence: u64, frame: &Drive);
 
+    /// Nobody drives by this session any more: the mower halts if it still drives
+    /// by it, and the next driver need not wait until it finds out by itself.
+    fn drive_over(&self, fence: u64, session_id: Uuid);
+
     /// Plans a path and drives nothing.
     ///
     /// # Errors

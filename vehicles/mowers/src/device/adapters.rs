@@ -135,6 +135,8 @@ impl Connection for Absent {
 
     fn drive(&self, _: u64, _: &Drive) {}
 
+    fn drive_over(&self, _: u64, _: Uuid) {}
+
     async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
         Err(PathError {
             code: PathErrorCode::Unavailable,

@@ -269,7 +269,8 @@ async fn due(shared: &Shared, held: &Held) {
     }
 }
 
-/// Ends the session, or only the named one: a zero frame, then no more.
+/// Ends the session, or only the named one: a zero frame, then no more, and the
+/// mower is told so that it takes the next driver's frames.
 pub(crate) async fn end(shared: &Shared, held: &Held, why: &str, only: Option<Uuid>) {
     let ended = {
         let mut driving = lock(&held.driving);
@@ -299,6 +300,8 @@ pub(crate) async fn say_ended(shared: &Shared, held: &Held, session: Session, wh
     held.drive_changed.notify_one();
     let ended = DriveEnded {
         session_id: session.session_id,
+            held.connection
+                .drive_over(held.lease().fence, session.session_id);
         mower_id: held.mower_id,
         account_id: session.account_id,
         reason: why.to_owned(),

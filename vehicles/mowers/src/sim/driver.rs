@@ -146,6 +146,11 @@ impl Connection for SimulatedConnection {
             .with(|world, now| world.link.frame(fence, frame.clone(), now));
     }
 
+    fn drive_over(&self, fence: u64, session_id: Uuid) {
+        self.shared
+            .with(|world, now| world.link.drive_over(fence, session_id, now));
+    }
+
     async fn plan(&self, area_ids: &[Uuid], pattern: Option<&Pattern>) -> Result<Path, PathError> {
         if !self.capabilities.path_preview {
             let detail = "this mower shows no path before it drives one";

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::bus::{Bus, subject};
 use crate::contract::{CommandKind, Drive};
-use crate::device::testkit::{ACCOUNT, Rig, json, ms, stop_now};
+use crate::device::testkit::{ACCOUNT, Reached, Rig, json, ms, stop_now};
 use crate::device::wire::{self, DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
 
 fn session(number: u128) -> Uuid {
@@ -183,6 +183,8 @@ async fn closing_sends_a_zero_frame_and_frees_the_mower() {
 }
 
 #[tokio::test(start_paused = true)]
+    let reached = rig.script.reached();
+    assert_eq!(reached.last(), Some(&Reached::DriveOver(session(1))));
 async fn an_idle_session_ends_after_ten_seconds() {
     let rig = Rig::start().await;
     let mut ended = rig.bus.real.listen("drive.ended.*").await.unwrap();

@@ -46,6 +46,7 @@ pub(crate) enum Reached {
     Command(Uuid, CommandKind, u64),
     Stop(Uuid),
     Drive(Drive),
+    DriveOver(Uuid),
 }
 
 /// A vendor that does what it is told.
@@ -104,7 +105,7 @@ impl Script {
         let all = self.reached().into_iter();
         all.filter(|what| match what {
             Reached::Command(id, ..) | Reached::Stop(id) => *id == command_id,
-            Reached::Drive(_) => false,
+            Reached::Drive(_) | Reached::DriveOver(_) => false,
         })
         .count()
     }
@@ -170,6 +171,10 @@ impl Connection for Script {
 
     fn drive(&self, _: u64, frame: &Drive) {
         self.note(Reached::Drive(frame.clone()));
+    }
+
+    fn drive_over(&self, _: u64, session_id: Uuid) {
+        self.note(Reached::DriveOver(session_id));
     }
 
     async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
