@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::bus::{BusError, subject};
 use crate::commands::ask::Ask;
-use crate::commands::life::{FRAME, after};
+use crate::commands::life::after;
 use crate::commands::record::millis;
 use crate::commands::settle::Settled;
 use crate::contract::{CommandKind, Drive, Issuer};
@@ -162,8 +162,9 @@ pub async fn frame(
     frame: Drive,
 ) -> Result<Answer, Problem> {
     let now = fleet.now();
-    // An old frame is worth nothing: the next one follows.
-    if now > after(ask.asked_at, FRAME) {
+    // SAFETY-STOP: an old frame is never driven late; the next one follows.
+    let life = Duration::from_millis(u64::from(frame.ttl_ms));
+    if now >= after(ask.asked_at, life) {
         return Err(Problem::TooLate);
     }
     let session = session(fleet, frame.session_id, mower).await?;
@@ -177,7 +178,9 @@ pub async fn frame(
     let message = DriveFrame {
         mower_id: mower,
         account_id: session.account.clone(),
-        sent_at: now,
+        // Its life counts from here, not from when this replica came to it. A clock
+        // that is ahead of ours makes it no longer.
+        sent_at: ask.asked_at.min(now),
         frame,
     };
     let payload = serde_json::to_vec(&message).map_err(|_| Problem::Internal)?;

@@ -18,6 +18,10 @@ use crate::contract::{CommandKind, Drive};
 /// A session that is opened later than that after its opening is not opened.
 const OPENING_LIFE: Duration = Duration::from_secs(10);
 
+/// A frame lives at least and at most so long.
+const SHORTEST_TTL_MS: u16 = 100;
+const LONGEST_TTL_MS: u16 = 2_000;
+
 /// Who drives, and how far they came.
 pub(crate) struct Session {
     session_id: Uuid,
@@ -53,7 +57,7 @@ impl Session {
             linear: 0.0,
             angular: 0.0,
             blade_on: false,
-            ttl_ms: 100,
+            ttl_ms: SHORTEST_TTL_MS,
         };
         held.connection.drive(held.lease().fence, &frame);
     }
@@ -108,6 +112,7 @@ fn drive(shared: &Shared, held: &Held, frame: &DriveFrame) -> bool {
     session.idle = Instant::now() + shared.config.times.drive_idle;
     let frame = Drive {
         sequence: session.out,
+        ttl_ms: whole_ms(left),
         ..asked.clone()
     };
     held.connection.drive(fence, &frame);
@@ -126,9 +131,18 @@ fn life_left(shared: &Shared, frame: &DriveFrame) -> Option<Duration> {
     ttl.checked_sub(age).filter(|left| !left.is_zero())
 }
 
+/// What the mower's own dead man is told; less than the least it may be told
+/// ends by ours.
+fn whole_ms(left: Duration) -> u16 {
+    u16::try_from(left.as_millis())
+        .unwrap_or(LONGEST_TTL_MS)
+        .clamp(SHORTEST_TTL_MS, LONGEST_TTL_MS)
+}
+
 fn sane(frame: &Drive) -> bool {
     let share = |value: f64| (-1.0..=1.0).contains(&value);
-    share(frame.linear) && share(frame.angular) && (100..=2_000).contains(&frame.ttl_ms)
+    let lives = (SHORTEST_TTL_MS..=LONGEST_TTL_MS).contains(&frame.ttl_ms);
+    share(frame.linear) && share(frame.angular) && lives
 }
 
 /// Answers a request on `drive.session.<id>`.

@@ -129,7 +129,8 @@ pub struct DriveFrame {
     pub mower_id: Uuid,
     /// Its account.
     pub account_id: String,
-    /// When the service took the frame.
+    /// When the driver asked for it, as the gateway saw it: its `ttl_ms` counts
+    /// from here.
     pub sent_at: Timestamp,
     /// What to do.
     pub frame: Drive,

@@ -107,6 +107,29 @@ async fn only_the_holder_drives_and_only_in_its_session() {
 
 #[tokio::test]
 async fn an_old_frame_and_one_before_a_stop_are_dropped() {
+#[tokio::test]
+async fn a_frame_lives_from_when_it_was_asked() {
+    let rig = Rig::new(1).await;
+    let _holder = opening(&rig).await;
+    let mut frames = crate::bus::Bus::listen(&*rig.bus, "drive.mower.*")
+        .await
+        .expect("a listener");
+    let asking = open(1);
+    rig.send(&asking).await;
+    let mut late = frame(asking.operation, 1);
+    let asked_at = rig.now();
+    late.asked_at = Some(asked_at);
+    rig.pass(499);
+    assert_eq!(rig.send(&late).await.status, 202);
+    let heard = frames.next().await.expect("a frame");
+    let heard: Value = serde_json::from_slice(&heard.payload).expect("JSON");
+    assert_eq!(heard["sent_at"], json!(asked_at));
+    late.body = frame(asking.operation, 2).body;
+    rig.pass(1);
+    let (status, slug, _) = rig.send(&late).await.problem();
+    assert_eq!((status, slug.as_str()), (503, "too-late"));
+}
+
     let rig = Rig::new(1).await;
     let _holder = opening(&rig).await;
     let asking = open(1);

@@ -131,6 +131,11 @@ async fn a_frame_that_was_long_on_its_way_lives_no_longer_for_it() {
     let mut late = frame(&rig, session(1), 1);
     late.sent_at -= SignedDuration::from_millis(400);
     send(&rig, &late).await;
+    let told = rig.script.drives()[0].ttl_ms;
+    assert_eq!(
+        told, 100,
+        "what is left of 500 ms, for the mower's own dead man"
+    );
     sleep(ms(110)).await;
     assert_eq!(rig.counts().dead_man, 1);
 }
