@@ -158,7 +158,10 @@ pub(crate) fn control(shared: &Arc<Shared>, asked: Asked) {
         let said = match control {
             DriveControl::Open { session_id, .. } => match open(&shared, &held, &control) {
                 Ok(()) => said(session_id, DriveState::Open, None),
-                Err(why) => said(session_id, DriveState::Refused, Some(why)),
+                Err(why) => DriveAnswer {
+                    held_by: lock(&held.driving).as_ref().map(|it| it.session_id),
+                    ..said(session_id, DriveState::Refused, Some(why))
+                },
             },
             DriveControl::Close { session_id } => {
                 end(&shared, &held, "closed", Some(session_id)).await;
@@ -174,6 +177,7 @@ fn said(session_id: Uuid, state: DriveState, reason: Option<&str>) -> DriveAnswe
         session_id,
         state,
         reason: reason.map(str::to_owned),
+        held_by: None,
     }
 }
 
@@ -296,6 +300,8 @@ pub(crate) async fn end(shared: &Shared, held: &Held, why: &str, only: Option<Uu
         }
         driving.take().map(|mut session| {
             session.zero(held);
+            held.connection
+                .drive_over(held.lease().fence, session.session_id);
             session
         })
     };
@@ -314,8 +320,6 @@ pub(crate) async fn say_ended(shared: &Shared, held: &Held, session: Session, wh
     held.drive_changed.notify_one();
     let ended = DriveEnded {
         session_id: session.session_id,
-            held.connection
-                .drive_over(held.lease().fence, session.session_id);
         mower_id: held.mower_id,
         account_id: session.account_id,
         reason: why.to_owned(),

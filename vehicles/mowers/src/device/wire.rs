@@ -170,6 +170,9 @@ pub struct DriveAnswer {
     /// A machine code, when refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The open session, when that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<Uuid>,
 }
 
 /// The states of a session at the device gateway.

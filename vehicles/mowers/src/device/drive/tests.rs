@@ -160,6 +160,7 @@ async fn one_session_at_a_time() {
     let second = open(&rig, session(2)).await;
     assert_eq!(second.state, DriveState::Refused);
     assert_eq!(second.reason.unwrap(), "drive-session-held");
+    assert_eq!(second.held_by, Some(session(1)));
     let stranger = DriveControl::Close {
         session_id: session(2),
     };
@@ -182,14 +183,14 @@ async fn closing_sends_a_zero_frame_and_frees_the_mower() {
     assert_eq!((last.linear, last.blade_on), (0.0, false));
     let told: DriveEnded = serde_json::from_slice(&ended.next().await.unwrap().payload).unwrap();
     assert_eq!((told.reason.as_str(), told.frames), ("closed", 1));
+    let reached = rig.script.reached();
+    assert_eq!(reached.last(), Some(&Reached::DriveOver(session(1))));
     send(&rig, &frame(&rig, session(1), 2)).await;
     assert_eq!(rig.script.drives().len(), 2);
     assert_eq!(open(&rig, session(2)).await.state, DriveState::Open);
 }
 
 #[tokio::test(start_paused = true)]
-    let reached = rig.script.reached();
-    assert_eq!(reached.last(), Some(&Reached::DriveOver(session(1))));
 async fn an_idle_session_ends_after_ten_seconds() {
     let rig = Rig::start().await;
     let mut ended = rig.bus.real.listen("drive.ended.*").await.unwrap();
