@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
-use crate::contract::{Capabilities, Command, Drive, Map, MowerState, Path, PathError, Pattern};
+use crate::contract::{Capabilities, Command, Drive, Map, MowerState, Path, PathError, Start};
 
 /// What became of handing a command to the vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,11 +75,11 @@ pub trait Connection: Send + Sync {
     /// by it, and the next driver need not wait until it finds out by itself.
     fn drive_over(&self, fence: u64, session_id: Uuid);
 
-    /// Plans a path and drives nothing.
+    /// Plans the path of a start and drives nothing.
     ///
     /// # Errors
     /// A [`PathError`] with its code.
-    async fn plan(&self, area_ids: &[Uuid], pattern: Option<&Pattern>) -> Result<Path, PathError>;
+    async fn plan(&self, start: &Start) -> Result<Path, PathError>;
 }
 
 /// A connection and the answers that come back over it.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::bus::{BusError, subject};
 use crate::commands::ask::{Fence, issuer};
-use crate::contract::{Leg, Path, PathError, PathErrorCode, PathReply, PathRequest, Pattern};
+use crate::contract::{Leg, Path, PathError, PathErrorCode, PathReply, PathRequest, Start};
 use crate::hierarchy::roster::Member;
 use crate::service::Fleet;
 use crate::service::problem::{Layer, Problem};
@@ -28,10 +28,8 @@ pub use limits::Previews;
 pub struct Wanted {
     /// Which mower.
     pub mower: Uuid,
-    /// Its areas.
-    pub area_ids: Vec<Uuid>,
-    /// How to cover them.
-    pub pattern: Option<Pattern>,
+    /// The start that it would be.
+    pub start: Start,
 }
 
 /// A preview as it is shown.
@@ -134,8 +132,7 @@ async fn ask(
     let request = PathRequest {
         mower_id: member.mower_id,
         account_id: account.clone(),
-        area_ids: wanted.area_ids,
-        pattern: wanted.pattern,
+        start: wanted.start,
         requested_by: issuer.id,
     };
     let payload = serde_json::to_vec(&request).map_err(|_| Problem::Internal)?;

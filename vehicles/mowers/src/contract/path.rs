@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::command::Pattern;
+use super::command::Start;
 use super::map::Point;
 
 /// The request, on `gateway.mower.<id>.path.preview`. Nothing of it is stored.
@@ -13,11 +13,9 @@ pub struct PathRequest {
     pub mower_id: Uuid,
     /// Its account.
     pub account_id: String,
-    /// 1 to 60 areas.
-    pub area_ids: Vec<Uuid>,
-    /// How to cover them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<Pattern>,
+    /// The start that it would be: `area_ids`, `pattern` and the rest.
+    #[serde(flatten)]
+    pub start: Start,
     /// For the device gateway's log.
     pub requested_by: String,
 }

@@ -14,7 +14,7 @@ use super::wire::ConnectionSpec;
 use crate::connection::{Connected, Connection, Sent};
 use crate::contract::{
     Activity, Capabilities, Command, Drive, Fix, InactiveReason, Map, MowerState, Path, PathError,
-    PathErrorCode, Pattern, Point, StopSemantics,
+    PathErrorCode, Point, Start, StopSemantics,
     state::{Emergency, Link, Pose},
 };
 
@@ -137,7 +137,7 @@ impl Connection for Absent {
 
     fn drive_over(&self, _: u64, _: Uuid) {}
 
-    async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
+    async fn plan(&self, _: &Start) -> Result<Path, PathError> {
         Err(PathError {
             code: PathErrorCode::Unavailable,
             detail: self.why.clone(),

@@ -55,17 +55,13 @@ async fn plan(shared: &Shared, held: &Held, request: &PathRequest) -> Result<Pat
     if matches!(activity, Activity::Mowing | Activity::Undocking) {
         return Err(rejected("job-running: the mower is at work".to_owned()));
     }
-    checks::areas(&request.area_ids, &capabilities, &held.connection.map()).map_err(rejected)?;
-    if let Some(pattern) = &request.pattern {
-        checks::pattern(pattern, &capabilities).map_err(rejected)?;
-    }
+    // The same checks as at the start, so that no plan is approved that fails there.
+    checks::start(&request.start, &capabilities, &held.connection.map()).map_err(rejected)?;
     let Ok(_turn) = held.planning.try_lock() else {
         return Err(rejected("preview-running: one path at a time".to_owned()));
     };
     tracing::debug!(mower_id = %held.mower_id, requested_by = request.requested_by, "planning");
-    let planning = held
-        .connection
-        .plan(&request.area_ids, request.pattern.as_ref());
+    let planning = held.connection.plan(&request.start);
     timeout(shared.config.times.planning, planning)
         .await
         .unwrap_or_else(|_| {

@@ -45,12 +45,17 @@ async fn a_path_is_relayed_and_nothing_is_kept() {
 async fn a_proposal_has_a_fence() {
     let rig = Rig::new(1).await;
     rig.send(&Asking::stop(mower(1))).await;
-    let _holder = Holder::answer(&rig.bus, PREVIEWS, |_| Some(path())).await;
+    let holder = Holder::answer(&rig.bus, PREVIEWS, |_| Some(path())).await;
     let path = format!("/internal/mowers/{}/preview", mower(1));
-    let body = json!({ "area_ids": [Uuid::from_u128(1)], "duration_min": 20, "ttl_seconds": 60 });
+    let body = json!({ "area_ids": [Uuid::from_u128(1)], "duration_min": 20, "speed_mps": 0.5,
+        "blade_height_mm": 40, "ttl_seconds": 60 });
     let asking = Asking::new("mowers.internal.preview", path, &body);
     let reply = rig.send(&asking).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
+    let asked = &holder.asked()[0].1;
+    for name in ["duration_min", "speed_mps", "blade_height_mm"] {
+        assert_eq!(asked[name], body[name], "the mower is asked for all of it");
+    }
     let shown = reply.json();
     let stop_epoch = rig.fleet.control.epochs.current(mower(1));
     let fence =

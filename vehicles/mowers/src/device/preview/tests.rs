@@ -7,7 +7,7 @@ use super::{count, thin};
 use crate::bus::subject;
 use crate::contract::{
     Activity, Capabilities, CommandKind, Leg, LegKind, Map, MowerState, Path, PathError,
-    PathErrorCode, PathReply, PathRequest, Pattern, Point,
+    PathErrorCode, PathReply, PathRequest, Pattern, Point, Start,
 };
 use crate::device::testkit::{ACCOUNT, Rig, area, ms, path};
 use crate::device::wire::{self, Ask, AskAnswer};
@@ -16,8 +16,10 @@ fn request(rig: &Rig) -> PathRequest {
     PathRequest {
         mower_id: rig.mower,
         account_id: ACCOUNT.to_owned(),
-        area_ids: vec![area()],
-        pattern: None,
+        start: Start {
+            area_ids: vec![area()],
+            ..Start::default()
+        },
         requested_by: "anna".to_owned(),
     }
 }
@@ -53,16 +55,29 @@ async fn a_preview_plans_or_says_why_not() {
     check(|_, _| {}, None).await;
     let other = "other".to_owned();
     check(|_, request| request.account_id = other, Some(Forbidden)).await;
-    check(|_, request| request.area_ids.clear(), Some(Rejected)).await;
-    let unknown = |_: &Rig, request: &mut PathRequest| request.area_ids.push(Uuid::nil());
+    check(|_, request| request.start.area_ids.clear(), Some(Rejected)).await;
+    let unknown = |_: &Rig, request: &mut PathRequest| request.start.area_ids.push(Uuid::nil());
     check(unknown, Some(Rejected)).await;
     let wide = |_: &Rig, request: &mut PathRequest| {
-        request.pattern = Some(Pattern {
+        request.start.pattern = Some(Pattern {
             spacing_cm: 90.0,
             ..Pattern::default()
         });
     };
     check(wide, Some(Rejected)).await;
+    // What the dispatch of the plan would refuse.
+    let fast = |_: &Rig, request: &mut PathRequest| request.start.speed_mps = Some(0.7);
+    check(fast, Some(Rejected)).await;
+    let low = |_: &Rig, request: &mut PathRequest| request.start.blade_height_mm = Some(24);
+    check(low, Some(Rejected)).await;
+    let never = |_: &Rig, request: &mut PathRequest| request.start.duration_min = Some(0);
+    check(never, Some(Rejected)).await;
+    let usual = |_: &Rig, request: &mut PathRequest| {
+        request.start.speed_mps = Some(0.4);
+        request.start.blade_height_mm = Some(40);
+        request.start.duration_min = Some(30);
+    };
+    check(usual, None).await;
     check(|rig, _| activity(rig, Activity::Mowing), Some(Rejected)).await;
     check(|rig, _| activity(rig, Activity::Undocking), Some(Rejected)).await;
     check(|rig, _| activity(rig, Activity::Docked), None).await;

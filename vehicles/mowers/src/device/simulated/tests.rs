@@ -115,8 +115,10 @@ async fn a_simulated_mower_drives_the_previewed_path_and_stops() {
     let request = PathRequest {
         mower_id: rig.mower,
         account_id: ACCOUNT.to_owned(),
-        area_ids: vec![area],
-        pattern: None,
+        start: Start {
+            area_ids: vec![area],
+            ..Start::default()
+        },
         requested_by: "anna".to_owned(),
     };
     let preview: PathReply = rig

@@ -17,7 +17,7 @@ use super::values::{capabilities, map, path, state};
 use super::{TestClock, ms};
 use crate::connection::{Answer, Connected, Connection, Sent, Verdict};
 use crate::contract::{
-    Capabilities, Command, CommandKind, Drive, Map, MowerState, Path, PathError, Pattern,
+    Capabilities, Command, CommandKind, Drive, Map, MowerState, Path, PathError, Start,
 };
 use crate::device::adapters::{Adapter, AdapterError};
 
@@ -177,7 +177,7 @@ impl Connection for Script {
         self.note(Reached::DriveOver(session_id));
     }
 
-    async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
+    async fn plan(&self, _: &Start) -> Result<Path, PathError> {
         self.plans.fetch_add(1, Ordering::SeqCst);
         let (delay, plan) = self.plan.lock().unwrap().clone();
         sleep(delay).await;
