@@ -13,6 +13,7 @@ use toml::Table;
 use crate::crash::{CRASH_VARIABLE, Crash};
 use crate::records::Place;
 use crate::service::settings::{Limits, Settings, Timeouts};
+use crate::sim::ProfileName;
 
 mod fields;
 #[cfg(test)]
@@ -100,7 +101,7 @@ pub struct Simulator {
     /// How much faster than life, 1 to 100.
     pub speed: f64,
     /// The profile of a mower whose options name none.
-    pub profile: Option<String>,
+    pub profile: Option<ProfileName>,
 }
 
 /// Everything wrong with a configuration.
@@ -356,8 +357,15 @@ fn simulator(fields: &mut Fields) -> Simulator {
     fields.table("simulator", |fields| {
         read.seed = fields.whole("seed", 1, 0..=u64::from(u32::MAX));
         read.speed = fields.number("speed", 1.0, 1.0..=100.0);
-        read.profile = fields.optional("profile", identifier);
+        read.profile = fields.optional("profile", profile);
         Some(())
     });
     read
+}
+
+fn profile(name: &str) -> Result<ProfileName, String> {
+    ProfileName::named(name).ok_or_else(|| {
+        let known = ProfileName::ALL.map(ProfileName::as_str).join("`, `");
+        format!("must be one of `{known}`")
+    })
 }

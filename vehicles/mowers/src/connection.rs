@@ -52,6 +52,12 @@ pub enum Verdict {
 /// A connected mower.
 #[async_trait]
 pub trait Connection: Send + Sync {
+    /// Why there is no mower behind it, and will not be: no adapter for its kind, or
+    /// options that are not the adapter's.
+    fn absent(&self) -> Option<&str> {
+        None
+    }
+
     /// What it declares. Never waits.
     fn capabilities(&self) -> Arc<Capabilities>;
 

@@ -105,7 +105,8 @@ fn every_fault_is_told_at_once() {
         [limits]
         mowers = 0
         [simulator]
-        speed = 1000",
+        speed = 1000
+        profile = \"vacuum\"",
         &[
             "`listen` must be `address:port`",
             "`ops` must be `address:port`",
@@ -115,6 +116,7 @@ fn every_fault_is_told_at_once() {
             "`bus.url` is required, or in the environment INTERLOCK_MOWERS_BUS_URL",
             "`limits.mowers` must be a whole number from 1 to 1000000",
             "`simulator.speed` must be a number from 1 to 100",
+            "`simulator.profile` must be one of `luba`, `automower`, `landroid`, `openmower`",
             "`color` is not a field",
         ],
     );

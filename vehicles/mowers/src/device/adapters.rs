@@ -100,6 +100,10 @@ impl Absent {
 
 #[async_trait]
 impl Connection for Absent {
+    fn absent(&self) -> Option<&str> {
+        Some(&self.why)
+    }
+
     fn capabilities(&self) -> Arc<Capabilities> {
         Arc::new(Capabilities {
             kinds: Vec::new(),

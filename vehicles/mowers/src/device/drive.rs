@@ -195,6 +195,9 @@ fn open(shared: &Shared, held: &Held, control: &DriveControl) -> Result<(), &'st
     if *account_id != held.account_id {
         return Err("other-account");
     }
+    if held.connection.absent().is_some() {
+        return Err("not-connected");
+    }
     let kinds = &held.connection.capabilities().kinds;
     if !kinds.contains(&CommandKind::ManualDrive) {
         return Err("unsupported-kind");

@@ -37,6 +37,10 @@ async fn plan(shared: &Shared, held: &Held, request: &PathRequest) -> Result<Pat
         let detail = "the mower is not of this account".to_owned();
         return Err(error(PathErrorCode::Forbidden, detail));
     }
+    if let Some(why) = held.connection.absent() {
+        let detail = format!("not-connected: {why}");
+        return Err(error(PathErrorCode::Unavailable, detail));
+    }
     let capabilities = held.connection.capabilities();
     if !capabilities.path_preview {
         let detail = "the mower cannot show a path before driving it".to_owned();

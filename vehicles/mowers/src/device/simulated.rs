@@ -33,9 +33,8 @@ impl SimulatedMowers {
         };
         usual("seed", Some(json!(self.usual.seed ^ own_luck(mower_id))));
         usual("speed", Some(json!(self.usual.speed)));
-        usual("profile", self.usual.profile.clone().map(Value::String));
-        serde_json::from_value(Value::Object(options))
-            .map_err(|cause| AdapterError::Options(cause.to_string()))
+        usual("profile", self.usual.profile.map(|name| json!(name)));
+        Options::read(&options).map_err(|cause| AdapterError::Options(cause.to_string()))
     }
 }
 

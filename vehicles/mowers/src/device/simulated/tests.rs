@@ -51,7 +51,7 @@ async fn a_row_says_what_differs_from_the_defaults() {
 async fn what_a_row_does_not_say_the_configuration_says() {
     let usual = Simulator {
         speed: 5.0,
-        profile: Some("landroid".to_owned()),
+        profile: Some(ProfileName::Landroid),
         ..usual()
     };
     let mowers = SimulatedMowers::new(usual, Arc::new(RuntimeClock::starting(noon())));
