@@ -20,7 +20,7 @@ use crate::commands::life::after;
 use crate::commands::record::millis;
 use crate::commands::settle::Settled;
 use crate::contract::{CommandKind, Drive, Issuer};
-use crate::device::wire::{self, DriveAnswer, DriveControl, DriveFrame, DriveState};
+use crate::device::wire::{DriveAnswer, DriveControl, DriveFrame, DriveState};
 use crate::operations::{self, Answer, Effect};
 use crate::records::RecordsError;
 use crate::service::Fleet;
@@ -257,7 +257,7 @@ fn none_open(why: &str) -> Problem {
 async fn tell(fleet: &Fleet, mower: Uuid, control: &DriveControl) -> Result<DriveAnswer, BusError> {
     let invalid = |error: serde_json::Error| BusError::Invalid(error.to_string());
     let payload = serde_json::to_vec(control).map_err(invalid)?;
-    let subject = wire::session(mower);
+    let subject = subject::session(mower);
     let bytes = fleet
         .bus
         .request(&subject, Bytes::from(payload), WITHIN)

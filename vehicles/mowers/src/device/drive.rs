@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::held::{Held, lock};
 use super::shared::{Shared, answer};
 use super::time::ALLOWED_SKEW;
-use super::wire::{self, DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
+use super::wire::{DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
 use crate::bus::{Asked, subject};
 use crate::contract::{CommandKind, Drive};
 
@@ -331,7 +331,7 @@ pub(crate) async fn say_ended(shared: &Shared, held: &Held, session: Session, wh
     };
     let sent = match serde_json::to_vec(&ended) {
         Ok(bytes) => {
-            let subject = wire::drive_ended(held.mower_id);
+            let subject = subject::drive_ended(held.mower_id);
             shared.bus.send(&subject, Bytes::from(bytes)).await
         }
         Err(cause) => {

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::adapters::Absent;
 use super::held::{Held, Lease, lock};
 use super::shared::Shared;
-use super::wire::{Hold, LEASES, LeaseAnswer, LeaseRequest, ListAnswer, ListRequest, MowerEntry};
+use super::wire::{Hold, LeaseAnswer, LeaseRequest, ListAnswer, ListRequest, MowerEntry};
 use super::{answers, commands, drive, stops, telemetry, worker};
 use crate::bus::{BusError, Consumer, Delivery, Stream, subject};
 use crate::contract::Status;
@@ -170,7 +170,7 @@ impl Holding {
             holds: holds.iter().map(|held| hold(held)).collect(),
             leaving,
         };
-        let answer: LeaseAnswer = self.ask(LEASES, &request).await?;
+        let answer: LeaseAnswer = self.ask(subject::LEASES, &request).await?;
         self.shared.time.learn(asked, asked_at, answer.now);
         let lease = Duration::from_millis(answer.lease_ms);
         let until = asked_at + lease;

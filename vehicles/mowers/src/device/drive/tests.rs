@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::bus::{Bus, subject};
 use crate::contract::{CommandKind, Drive};
 use crate::device::testkit::{ACCOUNT, Reached, Rig, json, ms, stop_now};
-use crate::device::wire::{self, DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
+use crate::device::wire::{DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
 
 fn session(number: u128) -> Uuid {
     Uuid::from_u128(0x500 + number)
@@ -25,7 +25,7 @@ fn opening(rig: &Rig, session_id: Uuid) -> DriveControl {
 }
 
 async fn control(rig: &Rig, control: &DriveControl) -> DriveAnswer {
-    rig.ask(&wire::session(rig.mower), control, ms(1_000))
+    rig.ask(&subject::session(rig.mower), control, ms(1_000))
         .await
         .unwrap()
 }

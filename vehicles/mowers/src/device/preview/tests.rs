@@ -10,7 +10,7 @@ use crate::contract::{
     PathErrorCode, PathReply, PathRequest, Pattern, Point, Start,
 };
 use crate::device::testkit::{ACCOUNT, Rig, area, ms, path};
-use crate::device::wire::{self, Ask, AskAnswer};
+use crate::device::wire::{Ask, AskAnswer};
 
 fn request(rig: &Rig) -> PathRequest {
     PathRequest {
@@ -189,17 +189,17 @@ async fn the_holder_tells_map_capabilities_and_state() {
         account_id: ACCOUNT.to_owned(),
     };
     let map: AskAnswer<Map> = rig
-        .ask(&wire::ask(rig.mower, "map"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "map"), &mine, ms(1_000))
         .await
         .unwrap();
     assert!(matches!(map, AskAnswer::Found(map) if map.areas[0].id == area()));
     let able: AskAnswer<Capabilities> = rig
-        .ask(&wire::ask(rig.mower, "capabilities"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "capabilities"), &mine, ms(1_000))
         .await
         .unwrap();
     assert!(matches!(able, AskAnswer::Found(able) if able.kinds == CommandKind::ALL));
     let state: AskAnswer<MowerState> = rig
-        .ask(&wire::ask(rig.mower, "state"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "state"), &mine, ms(1_000))
         .await
         .unwrap();
     assert!(matches!(state, AskAnswer::Found(state) if state.mower_id == rig.mower));
@@ -207,7 +207,7 @@ async fn the_holder_tells_map_capabilities_and_state() {
         account_id: "other".to_owned(),
     };
     let refused: AskAnswer<Map> = rig
-        .ask(&wire::ask(rig.mower, "map"), &theirs, ms(1_000))
+        .ask(&subject::ask(rig.mower, "map"), &theirs, ms(1_000))
         .await
         .unwrap();
     let forbidden = |error: &PathError| error.code == PathErrorCode::Forbidden;

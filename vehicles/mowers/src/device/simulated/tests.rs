@@ -10,7 +10,7 @@ use crate::bus::subject;
 use crate::config::Simulator;
 use crate::contract::{Activity, Command, MowerState, PathReply, PathRequest, Start, Status};
 use crate::device::testkit::{ACCOUNT, Rig, ms, noon, start_mow, stop_now};
-use crate::device::wire::{self, Ask, AskAnswer};
+use crate::device::wire::{Ask, AskAnswer};
 use crate::device::{Adapter, Adapters};
 use crate::sim::{Options, ProfileName, RuntimeClock, SharedClock, area_id};
 
@@ -99,7 +99,7 @@ async fn state(rig: &Rig) -> MowerState {
         account_id: ACCOUNT.to_owned(),
     };
     let answer: AskAnswer<MowerState> = rig
-        .ask(&wire::ask(rig.mower, "state"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "state"), &mine, ms(1_000))
         .await
         .unwrap();
     match answer {
