@@ -235,6 +235,9 @@ async fn listen(shared: Arc<Shared>) {
     tokio::join!(
         shared.listen(subject::DIRECT_STOPS, |asked| stops::direct(&shared, asked)),
         shared.listen(subject::PREVIEWS, |asked| preview::route(&shared, asked)),
+        shared.listen(subject::PREVIEWS_OVER, |asked| preview::over(
+            &shared, &asked
+        )),
         shared.listen(subject::DRIVES, |asked| drive::frame(&shared, &asked)),
         shared.listen(subject::SESSIONS, |asked| drive::control(&shared, asked)),
         map,

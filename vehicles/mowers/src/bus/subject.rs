@@ -23,6 +23,10 @@ pub const LEASES: &str = "fleet.leases";
 /// All previews, for a device gateway that listens.
 pub const PREVIEWS: &str = "gateway.mower.*.path.preview";
 
+/// All words that nobody waits for a preview any more, for a device gateway that
+/// listens.
+pub const PREVIEWS_OVER: &str = "gateway.mower.*.path.over";
+
 /// What is asked for a mower's map, for a device gateway that listens.
 pub const MAPS: &str = "gateway.mower.*.map";
 
@@ -46,10 +50,11 @@ pub const DRIVES_ENDED: &str = "drive.ended.*";
 
 /// Everything that is asked or told outside of the streams. Where a stream covers
 /// one of these its acknowledgment would pass for the answer, a stop's included.
-pub const REQUESTS: [&str; 10] = [
+pub const REQUESTS: [&str; 11] = [
     MOWERS_LIST,
     LEASES,
     PREVIEWS,
+    PREVIEWS_OVER,
     MAPS,
     CAPABILITIES,
     STATES,
@@ -87,6 +92,12 @@ pub fn telemetry(mower: Uuid) -> String {
 #[must_use]
 pub fn preview(mower: Uuid) -> String {
     format!("gateway.mower.{mower}.path.preview")
+}
+
+/// Says that nobody waits for a preview any more. In no stream.
+#[must_use]
+pub fn preview_over(mower: Uuid) -> String {
+    format!("gateway.mower.{mower}.path.over")
 }
 
 /// Asks the holder of a mower for its `map`, `capabilities` or `state` (the

@@ -70,6 +70,7 @@ async fn each_error_has_its_status() {
     for (code, status, slug, layer) in [
         ("unsupported", 409, "path-preview-unsupported", None),
         ("rejected", 409, "path-preview-rejected", None),
+        ("preview_running", 409, "preview-running", None),
         ("timeout", 504, "gateway-timeout", Some("mower")),
         ("unavailable", 503, "path-preview-unavailable", None),
         ("not_found", 503, "path-preview-unavailable", None),
@@ -85,7 +86,7 @@ async fn each_error_has_its_status() {
         assert_eq!(reply.json()["layer"].as_str(), layer, "{code}");
         assert_eq!(
             reply.text.contains("the reason"),
-            code != "forbidden",
+            !matches!(code, "forbidden" | "preview_running"),
             "{code}"
         );
     }
@@ -130,6 +131,10 @@ async fn a_silent_device_gateway_times_out_after_the_mower_would_have() {
 async fn who_hangs_up_frees_the_mower() {
     let rig = Rig::new(1).await;
     let holder = Holder::answer(&rig.bus, PREVIEWS, |_| None).await;
+    let over = "gateway.mower.*.path.over";
+    let mut over = crate::bus::Bus::listen(&*rig.bus, over)
+        .await
+        .expect("a listener");
     let asking = preview(1);
     {
         let waiting = rig.send(&asking);
@@ -149,6 +154,9 @@ async fn who_hangs_up_frees_the_mower() {
     }
     let begun = rig.fleet.previews.begin(mower(1), "acme", "anna", noon());
     assert!(begun.is_ok(), "{begun:?}");
+    let told = over.next().await.expect("a word to the mower's holder");
+    let told: Value = serde_json::from_slice(&told.payload).expect("JSON");
+    assert_eq!(told["request_id"], holder.asked()[0].1["request_id"]);
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub(super) async fn ask<T: DeserializeOwned>(
             PathErrorCode::Forbidden => Problem::NotFound,
             PathErrorCode::Unsupported
             | PathErrorCode::Rejected
+            | PathErrorCode::PreviewRunning
             | PathErrorCode::Timeout
             | PathErrorCode::Unavailable
             | PathErrorCode::NotFound

@@ -81,6 +81,7 @@ fn a_subject_names_its_mower() {
         subject::result(mower),
         subject::telemetry(mower),
         subject::preview(mower),
+        subject::preview_over(mower),
         subject::ask(mower, "map"),
         subject::direct_stop(mower),
         subject::drive(mower),
@@ -100,6 +101,7 @@ fn every_request_is_on_the_list() {
     for asked in [
         subject::LEASES.to_owned(),
         subject::preview(mower),
+        subject::preview_over(mower),
         subject::ask(mower, "map"),
         subject::ask(mower, "capabilities"),
         subject::ask(mower, "state"),

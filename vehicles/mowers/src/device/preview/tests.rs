@@ -1,19 +1,21 @@
 use std::sync::atomic::Ordering;
 
-use tokio::time::Instant;
+use bytes::Bytes;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::{count, thin};
-use crate::bus::subject;
+use crate::bus::{Bus, subject};
 use crate::contract::{
     Activity, Capabilities, CommandKind, Leg, LegKind, Map, MowerState, Path, PathError,
-    PathErrorCode, PathReply, PathRequest, Pattern, Point, Start,
+    PathErrorCode, PathOver, PathReply, PathRequest, Pattern, Point, Start,
 };
-use crate::device::testkit::{ACCOUNT, Rig, area, ms, path};
+use crate::device::testkit::{ACCOUNT, Rig, area, json, ms, path};
 use crate::device::wire::{Ask, AskAnswer};
 
 fn request(rig: &Rig) -> PathRequest {
     PathRequest {
+        request_id: Uuid::now_v7(),
         mower_id: rig.mower,
         account_id: ACCOUNT.to_owned(),
         start: Start {
@@ -119,8 +121,43 @@ async fn a_mower_plans_one_path_at_a_time() {
         })
         .collect::<Vec<_>>();
     assert_eq!(refused.len(), 1);
-    assert!(refused[0].detail.starts_with("preview-running"));
+    assert_eq!(refused[0].code, PathErrorCode::PreviewRunning);
     assert_eq!(rig.script.plans.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_that_nobody_waits_for_is_planned_no_further() {
+    let rig = Rig::start().await;
+    rig.script.plan.lock().unwrap().0 = ms(70_000);
+    let long = request(&rig);
+    let over = async |request_id| {
+        let over = Bytes::from(json(&PathOver { request_id }));
+        let subject = subject::preview_over(rig.mower);
+        rig.bus.real.send(&subject, over).await.unwrap();
+        sleep(ms(1)).await;
+    };
+    let begun = Instant::now();
+    let cancelled = async {
+        sleep(ms(1_000)).await;
+        over(Uuid::now_v7()).await;
+        let PathReply::Error(busy) = ask(&rig, &request(&rig)).await else {
+            panic!("another one's end");
+        };
+        assert_eq!(busy.code, PathErrorCode::PreviewRunning);
+        over(long.request_id).await;
+        rig.script.plan.lock().unwrap().0 = ms(0);
+        ask(&rig, &request(&rig)).await
+    };
+    let (ended, next) = tokio::join!(ask(&rig, &long), cancelled);
+    assert!(matches!(ended, PathReply::Error(error) if error.code == PathErrorCode::Failed));
+    assert!(matches!(next, PathReply::Path(_)));
+    assert!(begun.elapsed() < ms(2_000), "{:?}", begun.elapsed());
+    // One that is over already ends nothing.
+    over(long.request_id).await;
+    assert!(matches!(
+        ask(&rig, &request(&rig)).await,
+        PathReply::Path(_)
+    ));
 }
 
 #[tokio::test(start_paused = true)]

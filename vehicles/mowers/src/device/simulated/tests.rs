@@ -113,6 +113,7 @@ async fn a_simulated_mower_drives_the_previewed_path_and_stops() {
     let rig = simulated().await;
     let area = area_id(rig.mower, 1);
     let request = PathRequest {
+        request_id: Uuid::nil(),
         mower_id: rig.mower,
         account_id: ACCOUNT.to_owned(),
         start: Start {
