@@ -309,6 +309,14 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
                 fields.wrong(outer.0, &text);
             }
         }
+        let [_, (_, service), ..] = layers;
+        if let Some(most) = gateway_waits().filter(|most| service.saturating_add(GAP) > *most) {
+            let text = format!(
+                "must be at least {GAP} s less than the {most} s that a gateway waits for a path \
+                 preview, not {service} s"
+            );
+            fields.wrong("service", &text);
+        }
         let [mower, service, gateway, client] =
             layers.map(|(_, seconds)| Duration::from_secs(seconds));
         Some(Timeouts {
@@ -319,6 +327,14 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
         })
     });
     read.unwrap_or(usual)
+}
+
+/// The seconds that every gateway waits for a path preview, at least: what its
+/// configuration may only raise.
+fn gateway_waits() -> Option<u64> {
+    let mut classes = interlock_surface::TIMEOUTS.iter();
+    let class = classes.find(|class| class.name == "path-preview")?;
+    Some(u64::from(class.attempt_ms) / 1_000)
 }
 
 fn settings(fields: &mut Fields) -> Settings {

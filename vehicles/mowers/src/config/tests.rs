@@ -148,6 +148,13 @@ fn layers_must_end_one_after_the_other() {
         ],
     );
     check(
+        "service = 86\ngateway = 200\nclient = 300",
+        &[
+            "`timeouts.service` must be at least 2 s less than the 87 s that a gateway waits for a \
+           path preview, not 86 s",
+        ],
+    );
+    check(
         "mower = 95\nclient = 80",
         &[
             "`timeouts.service` must be at least 2 s more than `mower`, so that each layer tells \
