@@ -313,6 +313,16 @@ fn waits_nest() {
         &with(disordered),
         &[("upstream.timeouts.stop", "the deadlines do not nest")],
     );
+    let hasty = "[upstream.timeouts.path-preview]\nattempt_ms = 86999\n";
+    check_faults(
+        &with(hasty),
+        &[(
+            "upstream.timeouts.path-preview",
+            "shorter than in the surface table",
+        )],
+    );
+    let patient = "[upstream.timeouts.mower-stop]\nattempt_ms = 3000\nconnect_ms = 100\n";
+    Config::parse(&with(patient), &environment(&[])).unwrap();
     check_faults(
         &with("[upstream.timeouts.halt]\nattempt_ms = 3000\n"),
         &[("upstream.timeouts.halt", "unknown key")],

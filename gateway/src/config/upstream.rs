@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use interlock_surface::TIMEOUTS;
+use interlock_surface::{TIMEOUTS, Timeout};
 
 use super::section::{Section, millis};
+
+/// Classes whose service waits for others itself and is done just within the table's
+/// deadlines: a gateway that gave up earlier would hide what it has to tell.
+const ONLY_LONGER: [&str; 3] = ["mower-stop", "fleet-stop", "path-preview"];
 
 /// How services are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +71,16 @@ impl UpstreamConfig {
                         "the deadlines do not nest; `connect_ms` < `attempt_ms` <= `total_ms` < `gateway_ms` must hold",
                     );
                 }
+                if ONLY_LONGER.contains(&class.name) && deadlines.shorter_than(class) {
+                    one.fault(
+                        "",
+                        format!(
+                            "shorter than in the surface table; the service waits itself, so that \
+                             `attempt_ms` must be at least {}, `total_ms` {} and `gateway_ms` {}",
+                            class.attempt_ms, class.total_ms, class.gateway_ms
+                        ),
+                    );
+                }
                 one.finish();
                 Some(deadlines)
             })
@@ -89,5 +103,11 @@ impl UpstreamConfig {
 impl TimeoutOverride {
     fn nested(&self) -> bool {
         self.connect < self.attempt && self.attempt <= self.total && self.total < self.gateway
+    }
+
+    fn shorter_than(&self, class: &Timeout) -> bool {
+        self.attempt < millis(class.attempt_ms)
+            || self.total < millis(class.total_ms)
+            || self.gateway < millis(class.gateway_ms)
     }
 }

@@ -14,6 +14,7 @@ use crate::crash::{CRASH_VARIABLE, Crash};
 use crate::device::leases::followed_within;
 use crate::records::Place;
 use crate::service::settings::{Limits, Settings, Timeouts};
+use crate::sim::ProfileName;
 
 mod fields;
 #[cfg(test)]
@@ -101,7 +102,7 @@ pub struct Simulator {
     /// How much faster than life, 1 to 100.
     pub speed: f64,
     /// The profile of a mower whose options name none.
-    pub profile: Option<String>,
+    pub profile: Option<ProfileName>,
 }
 
 /// Everything wrong with a configuration.
@@ -309,6 +310,14 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
                 fields.wrong(outer.0, &text);
             }
         }
+        let [_, (_, service), ..] = layers;
+        if let Some(most) = gateway_waits().filter(|most| service.saturating_add(GAP) > *most) {
+            let text = format!(
+                "must be at least {GAP} s less than the {most} s that a gateway waits for a path \
+                 preview, not {service} s"
+            );
+            fields.wrong("service", &text);
+        }
         let [mower, service, gateway, client] =
             layers.map(|(_, seconds)| Duration::from_secs(seconds));
         Some(Timeouts {
@@ -319,6 +328,14 @@ fn timeouts(fields: &mut Fields) -> Timeouts {
         })
     });
     read.unwrap_or(usual)
+}
+
+/// The seconds that every gateway waits for a path preview, at least: what its
+/// configuration may only raise.
+fn gateway_waits() -> Option<u64> {
+    let mut classes = interlock_surface::TIMEOUTS.iter();
+    let class = classes.find(|class| class.name == "path-preview")?;
+    Some(u64::from(class.attempt_ms) / 1_000)
 }
 
 fn settings(fields: &mut Fields) -> Settings {
@@ -368,8 +385,15 @@ fn simulator(fields: &mut Fields) -> Simulator {
     fields.table("simulator", |fields| {
         read.seed = fields.whole("seed", 1, 0..=u64::from(u32::MAX));
         read.speed = fields.number("speed", 1.0, 1.0..=100.0);
-        read.profile = fields.optional("profile", identifier);
+        read.profile = fields.optional("profile", profile);
         Some(())
     });
     read
+}
+
+fn profile(name: &str) -> Result<ProfileName, String> {
+    ProfileName::named(name).ok_or_else(|| {
+        let known = ProfileName::ALL.map(ProfileName::as_str).join("`, `");
+        format!("must be one of `{known}`")
+    })
 }

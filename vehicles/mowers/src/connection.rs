@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
-use crate::contract::{Capabilities, Command, Drive, Map, MowerState, Path, PathError, Pattern};
+use crate::contract::{Capabilities, Command, Drive, Map, MowerState, Path, PathError, Start};
 
 /// What became of handing a command to the vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,12 @@ pub enum Verdict {
 /// A connected mower.
 #[async_trait]
 pub trait Connection: Send + Sync {
+    /// Why there is no mower behind it, and will not be: no adapter for its kind, or
+    /// options that are not the adapter's.
+    fn absent(&self) -> Option<&str> {
+        None
+    }
+
     /// What it declares. Never waits.
     fn capabilities(&self) -> Arc<Capabilities>;
 
@@ -71,11 +77,15 @@ pub trait Connection: Send + Sync {
     /// One frame of driving. Frames are never queued.
     fn drive(&self, fence: u64, frame: &Drive);
 
-    /// Plans a path and drives nothing.
+    /// Nobody drives by this session any more: the mower halts if it still drives
+    /// by it, and the next driver need not wait until it finds out by itself.
+    fn drive_over(&self, fence: u64, session_id: Uuid);
+
+    /// Plans the path of a start and drives nothing.
     ///
     /// # Errors
     /// A [`PathError`] with its code.
-    async fn plan(&self, area_ids: &[Uuid], pattern: Option<&Pattern>) -> Result<Path, PathError>;
+    async fn plan(&self, start: &Start) -> Result<Path, PathError>;
 }
 
 /// A connection and the answers that come back over it.

@@ -12,5 +12,5 @@ pub use capabilities::{Capabilities, StopSemantics};
 pub use command::{Command, CommandKind, Drive, Order, Pattern, PatternKind, Start};
 pub use envelope::{CommandResult, Envelope, Issuer, IssuerKind, Priority, Status};
 pub use map::{Area, Map, Point};
-pub use path::{Leg, LegKind, Path, PathError, PathErrorCode, PathReply, PathRequest};
+pub use path::{Leg, LegKind, Path, PathError, PathErrorCode, PathOver, PathReply, PathRequest};
 pub use state::{Activity, Fix, InactiveReason, MowerState};

@@ -233,10 +233,13 @@ async fn listen(shared: Arc<Shared>) {
     });
     let [map, capabilities, state] = asks;
     tokio::join!(
-        shared.listen(wire::STOPS, |asked| stops::direct(&shared, asked)),
+        shared.listen(subject::DIRECT_STOPS, |asked| stops::direct(&shared, asked)),
         shared.listen(subject::PREVIEWS, |asked| preview::route(&shared, asked)),
+        shared.listen(subject::PREVIEWS_OVER, |asked| preview::over(
+            &shared, &asked
+        )),
         shared.listen(subject::DRIVES, |asked| drive::frame(&shared, &asked)),
-        shared.listen(wire::SESSIONS, |asked| drive::control(&shared, asked)),
+        shared.listen(subject::SESSIONS, |asked| drive::control(&shared, asked)),
         map,
         capabilities,
         state,

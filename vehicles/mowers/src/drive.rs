@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 use crate::bus::{BusError, subject};
 use crate::commands::ask::Ask;
-use crate::commands::life::{FRAME, after};
+use crate::commands::life::after;
 use crate::commands::record::millis;
 use crate::commands::settle::Settled;
 use crate::contract::{CommandKind, Drive, Issuer};
-use crate::device::wire::{self, DriveAnswer, DriveControl, DriveFrame, DriveState};
+use crate::device::wire::{DriveAnswer, DriveControl, DriveFrame, DriveState};
 use crate::operations::{self, Answer, Effect};
 use crate::records::RecordsError;
 use crate::service::Fleet;
@@ -124,7 +124,7 @@ pub async fn open(fleet: &Arc<Fleet>, ask: &Ask, mower: Uuid) -> Result<Answer, 
         stop_epoch,
     };
     let result = match tell(fleet, mower, &control).await {
-        Ok(answer) => opened(&answer),
+        Ok(answer) => opened(fleet, &answer, &ask.issuer).await,
         Err(error) => Err(not_told(&error)),
     };
     match result {
@@ -162,8 +162,9 @@ pub async fn frame(
     frame: Drive,
 ) -> Result<Answer, Problem> {
     let now = fleet.now();
-    // An old frame is worth nothing: the next one follows.
-    if now > after(ask.asked_at, FRAME) {
+    // SAFETY-STOP: an old frame is never driven late; the next one follows.
+    let life = Duration::from_millis(u64::from(frame.ttl_ms));
+    if now >= after(ask.asked_at, life) {
         return Err(Problem::TooLate);
     }
     let session = session(fleet, frame.session_id, mower).await?;
@@ -177,7 +178,9 @@ pub async fn frame(
     let message = DriveFrame {
         mower_id: mower,
         account_id: session.account.clone(),
-        sent_at: now,
+        // Its life counts from here, not from when this replica came to it. A clock
+        // that is ahead of ours makes it no longer.
+        sent_at: ask.asked_at.min(now),
         frame,
     };
     let payload = serde_json::to_vec(&message).map_err(|_| Problem::Internal)?;
@@ -210,18 +213,20 @@ pub async fn settled(fleet: &Fleet, operation: Uuid) -> Result<Option<Settled>, 
     Ok(Some(Settled::Done(Effect::None, problem.answer())))
 }
 
-/// The open session of this id: in memory, or opened by another replica. Of a
-/// session of another mower nothing is told, not even its end.
+/// The open session of this id: in memory, or opened or driven by another replica.
+/// Of a session of another mower nothing is told, not even its end.
+///
+/// That it is idle is for the device gateway to find, to which all replicas' frames
+/// go; its word comes to the records.
 async fn session(fleet: &Fleet, id: Uuid, mower: Uuid) -> Result<Session, Problem> {
     let none = || none_open("there is no such drive session");
-    let known = fleet.drives.find(id);
+    let now = fleet.now();
+    let known = fleet.drives.find(id).filter(|it| it.is_certain(now));
     let session = match known {
         Some(session) => session,
         None => {
             let found = kept::find(&fleet.records, id).await?;
-            let session = found.ok_or_else(none)?;
-            fleet.drives.open(session.clone());
-            session
+            fleet.drives.learn(found.ok_or_else(none)?, now)
         }
     };
     if session.mower != mower {
@@ -232,9 +237,6 @@ async fn session(fleet: &Fleet, id: Uuid, mower: Uuid) -> Result<Session, Proble
             "the drive session is over: {}",
             ended.by
         ))),
-        None if fleet.now() > after(session.last_at, IDLE) => {
-            Err(none_open("the drive session is over: idle"))
-        }
         None => Ok(session),
     }
 }
@@ -242,7 +244,7 @@ async fn session(fleet: &Fleet, id: Uuid, mower: Uuid) -> Result<Session, Proble
 /// Only the holder drives.
 fn hold(session: &Session, issuer: &Issuer) -> Result<(), Problem> {
     if session.holder.id != issuer.id {
-        return Err(Problem::DriveSessionHeld);
+        return Err(Problem::DriveSessionHeld { own: None });
     }
     Ok(())
 }
@@ -255,7 +257,7 @@ fn none_open(why: &str) -> Problem {
 async fn tell(fleet: &Fleet, mower: Uuid, control: &DriveControl) -> Result<DriveAnswer, BusError> {
     let invalid = |error: serde_json::Error| BusError::Invalid(error.to_string());
     let payload = serde_json::to_vec(control).map_err(invalid)?;
-    let subject = wire::session(mower);
+    let subject = subject::session(mower);
     let bytes = fleet
         .bus
         .request(&subject, Bytes::from(payload), WITHIN)
@@ -263,12 +265,15 @@ async fn tell(fleet: &Fleet, mower: Uuid, control: &DriveControl) -> Result<Driv
     serde_json::from_slice(&bytes).map_err(invalid)
 }
 
-fn opened(answer: &DriveAnswer) -> Result<(), Problem> {
+async fn opened(fleet: &Fleet, answer: &DriveAnswer, issuer: &Issuer) -> Result<(), Problem> {
     if answer.state == DriveState::Open {
         return Ok(());
     }
     Err(match answer.reason.as_deref() {
-        Some("drive-session-held") => Problem::DriveSessionHeld,
+        Some("drive-session-held") => {
+            let own = own(fleet, answer.held_by, issuer).await;
+            Problem::DriveSessionHeld { own }
+        }
         Some("superseded-by-stop") => {
             Problem::StoppedSince("the mower was stopped after this was asked".to_owned())
         }
@@ -277,6 +282,17 @@ fn opened(answer: &DriveAnswer) -> Result<(), Problem> {
             "no session was opened: the mower cannot be driven now: {reason}"
         )),
     })
+}
+
+/// The session that holds the mower, where it is the caller's own; of somebody
+/// else's nothing is told.
+async fn own(fleet: &Fleet, held_by: Option<Uuid>, issuer: &Issuer) -> Option<Uuid> {
+    let id = held_by?;
+    let holder = match fleet.drives.find(id) {
+        Some(session) => session.holder,
+        None => kept::find(&fleet.records, id).await.ok()??.holder,
+    };
+    (holder.id == issuer.id).then_some(id)
 }
 
 fn not_told(error: &BusError) -> Problem {

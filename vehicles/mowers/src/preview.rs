@@ -6,11 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use interlock_guard::Caller;
 use serde::Serialize;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::bus::{BusError, subject};
+use crate::bus::{Bus, BusError, subject};
 use crate::commands::ask::{Fence, issuer};
-use crate::contract::{Leg, Path, PathError, PathErrorCode, PathReply, PathRequest, Pattern};
+use crate::contract::{
+    Leg, Path, PathError, PathErrorCode, PathOver, PathReply, PathRequest, Start,
+};
 use crate::hierarchy::roster::Member;
 use crate::service::Fleet;
 use crate::service::problem::{Layer, Problem};
@@ -28,10 +31,8 @@ pub use limits::Previews;
 pub struct Wanted {
     /// Which mower.
     pub mower: Uuid,
-    /// Its areas.
-    pub area_ids: Vec<Uuid>,
-    /// How to cover them.
-    pub pattern: Option<Pattern>,
+    /// The start that it would be.
+    pub start: Start,
 }
 
 /// A preview as it is shown.
@@ -117,7 +118,8 @@ pub async fn propose(
 }
 
 /// Asks the holder, within the bounds of each mower, account and caller. Dropped
-/// when the caller hangs up; then the mower and its account are free again.
+/// when the caller hangs up; then the mower and its account are free again, and
+/// the holder is told to plan no further.
 async fn ask(
     fleet: &Fleet,
     caller: &Caller,
@@ -132,19 +134,31 @@ async fn ask(
         .begin(member.mower_id, account, &issuer.id, fleet.now())
         .inspect_err(|_| ends.limited.add())?;
     let request = PathRequest {
+        request_id: Uuid::now_v7(),
         mower_id: member.mower_id,
         account_id: account.clone(),
-        area_ids: wanted.area_ids,
-        pattern: wanted.pattern,
+        start: wanted.start,
         requested_by: issuer.id,
     };
     let payload = serde_json::to_vec(&request).map_err(|_| Problem::Internal)?;
-    let subject = subject::preview(member.mower_id);
+    let bus = Arc::clone(&fleet.bus);
     let within = fleet.settings.timeouts.service;
-    let answered = fleet
-        .bus
-        .request(&subject, Bytes::from(payload), within)
-        .await;
+    // Dropped with the caller's connection, at the latest.
+    let (_waiting, hung_up) = oneshot::channel::<()>();
+    let answered = tokio::spawn(async move {
+        let subject = subject::preview(request.mower_id);
+        tokio::select! {
+            answered = bus.request(&subject, Bytes::from(payload), within) => Some(answered),
+            _ = hung_up => {
+                say_over(&*bus, &request).await;
+                None
+            }
+        }
+    })
+    .await;
+    let Ok(Some(answered)) = answered else {
+        return Err(Problem::Internal);
+    };
     let bytes = answered.map_err(|error| {
         ends.unanswered.add();
         silent(&error)
@@ -167,6 +181,21 @@ async fn ask(
     }
 }
 
+/// Tells the holder that nobody waits for a path; it finds out by itself when it
+/// does not hear it.
+async fn say_over(bus: &dyn Bus, request: &PathRequest) {
+    let over = PathOver {
+        request_id: request.request_id,
+    };
+    let Ok(payload) = serde_json::to_vec(&over) else {
+        return;
+    };
+    let subject = subject::preview_over(request.mower_id);
+    if let Err(error) = bus.send(&subject, Bytes::from(payload)).await {
+        tracing::debug!("a preview that nobody waits for goes on: {error}");
+    }
+}
+
 fn silent(error: &BusError) -> Problem {
     match error {
         BusError::TimedOut(_) => Problem::GatewayTimeout {
@@ -184,6 +213,7 @@ fn refused(error: PathError) -> Problem {
     match error.code {
         PathErrorCode::Unsupported => Problem::PathPreviewUnsupported(error.detail),
         PathErrorCode::Rejected => Problem::PathPreviewRejected(error.detail),
+        PathErrorCode::PreviewRunning => Problem::PreviewRunning,
         PathErrorCode::Timeout => Problem::GatewayTimeout {
             layer: Layer::Mower,
             detail: error.detail,

@@ -8,22 +8,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use interlock_guard::{Clock, Guard, Keys, server};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use uuid::Uuid;
 
 use crate::bus::local::LocalBus;
 use crate::bus::nats::{self, NatsBus};
 use crate::bus::{Bus, BusError};
 use crate::commands::{self, Control, ControlError};
-use crate::config::{BusPlace, Config, Simulator};
-use crate::connection::Connected;
+use crate::config::{BusPlace, Config};
 use crate::device::leases::Leases;
 use crate::device::wire::{ConnectionSpec, MowerEntry};
-use crate::device::{self, Adapter, AdapterError, Adapters, DeviceGateway, StartError};
+use crate::device::{self, Adapters, DeviceGateway, SimulatedMowers, StartError};
 use crate::gateway_link::GatewayLink;
 use crate::hierarchy::roster::Roster;
 use crate::hierarchy::{listen, outbox, reconcile};
@@ -32,7 +30,6 @@ use crate::preview::Previews;
 use crate::records::{Records, RecordsError};
 use crate::service::router::{RouterError, router};
 use crate::service::{Fleet, SERVICE};
-use crate::sim::{RuntimeClock, Simulated};
 use crate::{heartbeat, leader};
 
 /// The pause before the bus is asked again after a failure.
@@ -272,10 +269,7 @@ async fn start_device(
     bus: Arc<dyn Bus>,
     clock: Arc<dyn Clock>,
 ) -> Result<DeviceGateway, ProcessError> {
-    let simulated = Simulators {
-        usual: config.simulator.clone(),
-        begun: clock.now(),
-    };
+    let simulated = SimulatedMowers::new(config.simulator.clone(), Arc::clone(&clock));
     let adapters = Adapters::default().with("simulated", Arc::new(simulated));
     let state = shard_state(&config.state, &config.shard);
     let mut settings = device::Config::new(&config.shard, state, adapters);
@@ -296,43 +290,4 @@ fn open_bus(place: &BusPlace, name: &str) -> Result<Arc<dyn Bus>, BusError> {
             replicas: *replicas,
         })?),
     })
-}
-
-/// Makes simulated mowers, with what the configuration says where their options do not.
-struct Simulators {
-    usual: Simulator,
-    begun: Timestamp,
-}
-
-impl Adapter for Simulators {
-    fn connect(&self, mower_id: Uuid, options: &Value) -> Result<Connected, AdapterError> {
-        let refused = |error: &dyn std::fmt::Display| AdapterError::Options(error.to_string());
-        let mut given = options.as_object().cloned().unwrap_or_default();
-        let mut usual = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                given.entry(name).or_insert(value);
-            }
-        };
-        // Every mower draws its own luck from the one seed.
-        let own = u64::from_le_bytes(
-            mower_id
-                .as_bytes()
-                .first_chunk()
-                .copied()
-                .unwrap_or_default(),
-        );
-        usual("seed", Some(json!(self.usual.seed ^ own)));
-        usual("speed", Some(json!(self.usual.speed)));
-        usual(
-            "profile",
-            self.usual.profile.as_ref().map(|name| json!(name)),
-        );
-        let options = serde_json::from_value(Value::Object(given));
-        let options = options.map_err(|error| refused(&error))?;
-        let clock = Arc::new(RuntimeClock::starting(self.begun));
-        let made = Simulated::new(mower_id, &options, clock);
-        // The hooks are for tests: the mower lives as long as its connection.
-        made.map(|(connected, _)| connected)
-            .map_err(|error| refused(&error))
-    }
 }

@@ -40,16 +40,29 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// When the mower said it, and not after it was heard: a clock that is ahead
+    /// makes no state younger.
+    fn said_at(&self) -> Timestamp {
+        self.state.at.min(self.heard_at)
+    }
+
     /// How old the state is.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> SignedDuration {
-        now.duration_since(self.state.at).max(SignedDuration::ZERO)
+        now.duration_since(self.said_at()).max(SignedDuration::ZERO)
     }
 
     /// Whether the mower was silent for too long to rely on it.
     #[must_use]
     pub fn is_stale(&self, now: Timestamp) -> bool {
-        now > after(self.state.at, STALE_AFTER)
+        now > after(self.said_at(), STALE_AFTER)
+    }
+
+    /// Whether this one was said after `known`. A gateway that restarts counts
+    /// anew; so the time goes before the number.
+    fn follows(&self, known: &Self) -> bool {
+        let said = |seen: &Self| (seen.said_at(), seen.state.at, seen.state.seq);
+        said(self) > said(known)
     }
 }
 
@@ -64,17 +77,20 @@ pub struct StateView<'a> {
 
 impl Telemetry {
     /// Takes over a state, unless a newer one is known; whether it is new.
+    ///
+    /// Nothing is on its way for so long as [`STALE_AFTER`]: what comes after such
+    /// a silence is the present, even of a gateway whose clock is behind the last
+    /// one's.
     pub fn hear(&self, state: MowerState, heard_at: Timestamp) -> bool {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let known = all.get(&state.mower_id);
-        // A gateway that restarts counts anew; then the time decides.
-        let older = known.is_some_and(|known| {
-            state.seq <= known.state.seq && state.at <= known.state.at || state.at < known.state.at
+        let seen = Seen { state, heard_at };
+        let older = all.get(&seen.state.mower_id).is_some_and(|known| {
+            heard_at <= after(known.heard_at, STALE_AFTER) && !seen.follows(known)
         });
         if older {
             return false;
         }
-        all.insert(state.mower_id, Arc::new(Seen { state, heard_at }));
+        all.insert(seen.state.mower_id, Arc::new(seen));
         true
     }
 

@@ -226,28 +226,34 @@ async fn the_options_of_a_connection_are_bounded() {
         assert!(statuses.contains(&answer.status), "{told}");
         assert!(!told.contains("hunter2"), "{told}");
     }
-    // What only the device gateway can judge is registered, and not held.
-    for options in [
-        json!({ "profile": "nonesuch" }),
-        json!({ "width_m": -1 }),
-        json!({ "width_m": 1e15 }),
-        json!({ "map": { "areas": [] } }),
-        json!({ "speed": 0 }),
-        nested,
+    // What no mower can be simulated from names the option.
+    for (name, value) in [
+        ("profile", json!("nonesuch")),
+        ("width_m", json!(-1)),
+        ("width_m", json!(1e15)),
+        ("map", json!({ "areas": [] })),
+        ("speed", json!(0)),
+        ("a", nested.clone()),
     ] {
-        let id = made(&system, &manager, "/mowers", &with(options.clone())).await;
-        let path = format!("/mowers/{id}/commands");
-        let pause = json!({ "command": { "kind": "pause_mow" } });
-        let answer = operator.post(&system, &path, &pause).await;
-        let known = matches!(answer.status, 202 | 503);
-        assert!(known, "{options}: {} {}", answer.status, answer.text());
-        let state = operator.get(&system, &format!("/mowers/{id}/state")).await;
-        assert!(
-            matches!(state.status, 200 | 503),
-            "{options}: {}",
-            state.text()
-        );
+        let options = json!({ name: value });
+        let answer = manager.post(&system, "/mowers", &with(options)).await;
+        let told = format!("{name}: {} {}", answer.status, answer.text());
+        assert_eq!(answer.status, 422, "{told}");
+        let place = format!("`connection.options.{name}`");
+        assert!(answer.text().contains(&place), "{told}");
     }
+    // What only the device gateway can judge is registered, and not connected.
+    let cloud = registered_with(|body| {
+        body["connection"] = json!({ "kind": "cloud", "options": nested });
+    });
+    let id = made(&system, &manager, "/mowers", &cloud).await;
+    let pause = json!({ "command": { "kind": "pause_mow" } });
+    let path = format!("/mowers/{id}/commands");
+    let answer = operator.post(&system, &path, &pause).await;
+    let known = matches!(answer.status, 202 | 503);
+    assert!(known, "{} {}", answer.status, answer.text());
+    let state = operator.get(&system, &format!("/mowers/{id}/state")).await;
+    assert!(matches!(state.status, 200 | 503), "{}", state.text());
     // The others are as good as before.
     let good = mower(&system).await;
     let stop = format!("/mowers/{good}/emergency-stop");

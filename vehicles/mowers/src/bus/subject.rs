@@ -17,14 +17,52 @@ pub const MOWER_REMOVED: &str = "mower.removed";
 /// An account was created.
 pub const ACCOUNT_CREATED: &str = "identity.account.created";
 
+/// The device gateways ask here every few seconds which of them they may hold.
+pub const LEASES: &str = "fleet.leases";
+
 /// All previews, for a device gateway that listens.
 pub const PREVIEWS: &str = "gateway.mower.*.path.preview";
+
+/// All words that nobody waits for a preview any more, for a device gateway that
+/// listens.
+pub const PREVIEWS_OVER: &str = "gateway.mower.*.path.over";
+
+/// What is asked for a mower's map, for a device gateway that listens.
+pub const MAPS: &str = "gateway.mower.*.map";
+
+/// What is asked for a mower's capabilities, for a device gateway that listens.
+pub const CAPABILITIES: &str = "gateway.mower.*.capabilities";
+
+/// What is asked for a mower's state, for a device gateway that listens.
+pub const STATES: &str = "gateway.mower.*.state";
+
+/// All stops past the streams, for a device gateway that listens.
+pub const DIRECT_STOPS: &str = "gateway.mower.*.stop";
 
 /// All frames of manual driving, for a device gateway that listens.
 pub const DRIVES: &str = "drive.mower.*";
 
-/// Everything that is asked or told outside of the streams.
-pub const REQUESTS: [&str; 3] = [MOWERS_LIST, PREVIEWS, DRIVES];
+/// Opening and closing of drive sessions, for a device gateway that listens.
+pub const SESSIONS: &str = "drive.session.*";
+
+/// All ends of driving, for a replica that listens.
+pub const DRIVES_ENDED: &str = "drive.ended.*";
+
+/// Everything that is asked or told outside of the streams. Where a stream covers
+/// one of these its acknowledgment would pass for the answer, a stop's included.
+pub const REQUESTS: [&str; 11] = [
+    MOWERS_LIST,
+    LEASES,
+    PREVIEWS,
+    PREVIEWS_OVER,
+    MAPS,
+    CAPABILITIES,
+    STATES,
+    DIRECT_STOPS,
+    DRIVES,
+    SESSIONS,
+    DRIVES_ENDED,
+];
 
 /// Commands for a mower, in the stream COMMAND.
 #[must_use]
@@ -54,6 +92,37 @@ pub fn telemetry(mower: Uuid) -> String {
 #[must_use]
 pub fn preview(mower: Uuid) -> String {
     format!("gateway.mower.{mower}.path.preview")
+}
+
+/// Says that nobody waits for a preview any more. In no stream.
+#[must_use]
+pub fn preview_over(mower: Uuid) -> String {
+    format!("gateway.mower.{mower}.path.over")
+}
+
+/// Asks the holder of a mower for its `map`, `capabilities` or `state` (the
+/// `what`). In no stream.
+#[must_use]
+pub fn ask(mower: Uuid, what: &str) -> String {
+    format!("gateway.mower.{mower}.{what}")
+}
+
+/// A stop past the streams, to the holder of a mower.
+#[must_use]
+pub fn direct_stop(mower: Uuid) -> String {
+    format!("gateway.mower.{mower}.stop")
+}
+
+/// Opens or closes driving. In no stream.
+#[must_use]
+pub fn session(mower: Uuid) -> String {
+    format!("drive.session.{mower}")
+}
+
+/// Where a device gateway says that driving is over. In no stream.
+#[must_use]
+pub fn drive_ended(mower: Uuid) -> String {
+    format!("drive.ended.{mower}")
 }
 
 /// One frame of manual driving. In no stream: it must never be replayed.

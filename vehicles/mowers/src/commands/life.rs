@@ -10,8 +10,8 @@ use crate::service::settings::Settings;
 #[cfg(test)]
 mod tests;
 
-/// Life of a frame of manual driving.
-pub const FRAME: Duration = Duration::from_secs(2);
+/// The longest life of a frame of manual driving.
+const FRAME: Duration = Duration::from_secs(2);
 
 /// Life of a reset: somebody stands next to the mower now, not later.
 const RESET: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@
 
 use uuid::Uuid;
 
-use crate::contract::{Command, Pattern, Start};
+use crate::contract::{Command, Start};
 use crate::service::body::Body;
 use crate::service::problem::Problem;
 
@@ -93,16 +93,20 @@ pub fn read_reset(bytes: &[u8]) -> Result<Command, Problem> {
     command.ok_or(Problem::Internal)
 }
 
-/// Reads the body of a path preview: areas and a pattern.
+/// Reads the body of a path preview: a start of nothing but areas and a pattern.
 ///
 /// # Errors
 /// [`Problem::Invalid`] with every fault.
-pub fn read_path(bytes: &[u8]) -> Result<(Vec<Uuid>, Option<Pattern>), Problem> {
+pub fn read_path(bytes: &[u8]) -> Result<Start, Problem> {
     let mut body = Body::open(bytes)?;
     let areas = union::areas(&mut body);
     let pattern = union::pattern(&mut body);
     body.end()?;
-    Ok((areas.ok_or(Problem::Internal)?, pattern))
+    Ok(Start {
+        area_ids: areas.ok_or(Problem::Internal)?,
+        pattern,
+        ..Start::default()
+    })
 }
 
 /// Reads a proposal: what a start would be, and how long its dispatch may live.

@@ -105,7 +105,8 @@ fn every_fault_is_told_at_once() {
         [limits]
         mowers = 0
         [simulator]
-        speed = 1000",
+        speed = 1000
+        profile = \"vacuum\"",
         &[
             "`listen` must be `address:port`",
             "`ops` must be `address:port`",
@@ -115,6 +116,7 @@ fn every_fault_is_told_at_once() {
             "`bus.url` is required, or in the environment INTERLOCK_MOWERS_BUS_URL",
             "`limits.mowers` must be a whole number from 1 to 1000000",
             "`simulator.speed` must be a number from 1 to 100",
+            "`simulator.profile` must be one of `luba`, `automower`, `landroid`, `openmower`",
             "`color` is not a field",
         ],
     );
@@ -161,6 +163,13 @@ fn layers_must_end_one_after_the_other() {
         &[
             "`timeouts.gateway` must be at least 2 s more than `service`, so that each layer tells \
            of its own timeout: 86 s is not after 85 s",
+        ],
+    );
+    check(
+        "service = 86\ngateway = 200\nclient = 300",
+        &[
+            "`timeouts.service` must be at least 2 s less than the 87 s that a gateway waits for a \
+           path preview, not 86 s",
         ],
     );
     check(

@@ -56,7 +56,7 @@ pub enum Command {
 }
 
 /// Parameters of a start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// 1 to 60 areas of the mower's map.

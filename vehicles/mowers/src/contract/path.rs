@@ -3,23 +3,32 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::command::Pattern;
+use super::command::Start;
 use super::map::Point;
 
 /// The request, on `gateway.mower.<id>.path.preview`. Nothing of it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRequest {
+    /// Names this very request, for who wants it no more.
+    #[serde(default)]
+    pub request_id: Uuid,
     /// Which mower.
     pub mower_id: Uuid,
     /// Its account.
     pub account_id: String,
-    /// 1 to 60 areas.
-    pub area_ids: Vec<Uuid>,
-    /// How to cover them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<Pattern>,
+    /// The start that it would be: `area_ids`, `pattern` and the rest.
+    #[serde(flatten)]
+    pub start: Start,
     /// For the device gateway's log.
     pub requested_by: String,
+}
+
+/// Nobody waits for the reply any more; on `gateway.mower.<id>.path.over`. The
+/// mower is free to plan something else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathOver {
+    /// Of the request.
+    pub request_id: Uuid,
 }
 
 /// The reply: a path or an error, never both.
@@ -97,6 +106,8 @@ pub enum PathErrorCode {
     Unsupported,
     /// Not now or not so: job running, unknown area, impossible pattern.
     Rejected,
+    /// It plans another path at this moment.
+    PreviewRunning,
     /// The mower did not finish planning.
     Timeout,
     /// The mower cannot be reached.

@@ -14,7 +14,7 @@ use super::wire::ConnectionSpec;
 use crate::connection::{Connected, Connection, Sent};
 use crate::contract::{
     Activity, Capabilities, Command, Drive, Fix, InactiveReason, Map, MowerState, Path, PathError,
-    PathErrorCode, Pattern, Point, StopSemantics,
+    PathErrorCode, Point, Start, StopSemantics,
     state::{Emergency, Link, Pose},
 };
 
@@ -100,6 +100,10 @@ impl Absent {
 
 #[async_trait]
 impl Connection for Absent {
+    fn absent(&self) -> Option<&str> {
+        Some(&self.why)
+    }
+
     fn capabilities(&self) -> Arc<Capabilities> {
         Arc::new(Capabilities {
             kinds: Vec::new(),
@@ -135,7 +139,9 @@ impl Connection for Absent {
 
     fn drive(&self, _: u64, _: &Drive) {}
 
-    async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
+    fn drive_over(&self, _: u64, _: Uuid) {}
+
+    async fn plan(&self, _: &Start) -> Result<Path, PathError> {
         Err(PathError {
             code: PathErrorCode::Unavailable,
             detail: self.why.clone(),

@@ -27,7 +27,7 @@ pub(crate) fn command(
         ));
     }
     match command {
-        Command::StartMow(start) => check_start(start, capabilities, map),
+        Command::StartMow(wanted) => start(wanted, capabilities, map),
         Command::SetBladeHeight { height_mm } => blade_height(*height_mm, capabilities),
         Command::SetSpeed { speed_mps } => speed(*speed_mps, capabilities),
         Command::ResetEmergency { on_site_confirmed } if !on_site_confirmed => {
@@ -37,12 +37,27 @@ pub(crate) fn command(
     }
 }
 
-/// The areas of a start or a preview.
-pub(crate) fn areas(
-    area_ids: &[Uuid],
-    capabilities: &Capabilities,
-    map: &Map,
-) -> Result<(), String> {
+/// A start, or what is previewed as one.
+pub(crate) fn start(wanted: &Start, capabilities: &Capabilities, map: &Map) -> Result<(), String> {
+    areas(&wanted.area_ids, capabilities, map)?;
+    if let Some(given) = &wanted.pattern {
+        pattern(given, capabilities)?;
+    }
+    if let Some(height) = wanted.blade_height_mm {
+        blade_height(height, capabilities)?;
+    }
+    if let Some(mps) = wanted.speed_mps {
+        speed(mps, capabilities)?;
+    }
+    match wanted.duration_min {
+        Some(minutes) if !(1..=1_440).contains(&minutes) => {
+            Err("invalid-parameters: `duration_min` must be 1 to 1,440".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn areas(area_ids: &[Uuid], capabilities: &Capabilities, map: &Map) -> Result<(), String> {
     if area_ids.is_empty() || area_ids.len() > MOST_AREAS {
         return Err(format!(
             "invalid-parameters: {} areas, 1 to {MOST_AREAS} are allowed",
@@ -62,8 +77,7 @@ pub(crate) fn areas(
     Ok(())
 }
 
-/// The pattern of a start or a preview.
-pub(crate) fn pattern(pattern: &Pattern, capabilities: &Capabilities) -> Result<(), String> {
+fn pattern(pattern: &Pattern, capabilities: &Capabilities) -> Result<(), String> {
     if !capabilities.patterns {
         return Err("capability: the mower takes no pattern".to_owned());
     }
@@ -76,25 +90,6 @@ pub(crate) fn pattern(pattern: &Pattern, capabilities: &Capabilities) -> Result<
     let spacing = pattern.spacing_cm;
     within("spacing_cm", spacing, (5.0, 35.0), "invalid-parameters")?;
     within("spacing_cm", spacing, capabilities.spacing_cm, "capability")
-}
-
-fn check_start(start: &Start, capabilities: &Capabilities, map: &Map) -> Result<(), String> {
-    areas(&start.area_ids, capabilities, map)?;
-    if let Some(wanted) = &start.pattern {
-        pattern(wanted, capabilities)?;
-    }
-    if let Some(height) = start.blade_height_mm {
-        blade_height(height, capabilities)?;
-    }
-    if let Some(mps) = start.speed_mps {
-        speed(mps, capabilities)?;
-    }
-    match start.duration_min {
-        Some(minutes) if !(1..=1_440).contains(&minutes) => {
-            Err("invalid-parameters: `duration_min` must be 1 to 1,440".to_owned())
-        }
-        _ => Ok(()),
-    }
 }
 
 fn blade_height(height_mm: u16, capabilities: &Capabilities) -> Result<(), String> {

@@ -11,12 +11,16 @@ use uuid::Uuid;
 use super::held::{Held, lock};
 use super::shared::{Shared, answer};
 use super::time::ALLOWED_SKEW;
-use super::wire::{self, DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
+use super::wire::{DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
 use crate::bus::{Asked, subject};
 use crate::contract::{CommandKind, Drive};
 
 /// A session that is opened later than that after its opening is not opened.
 const OPENING_LIFE: Duration = Duration::from_secs(10);
+
+/// A frame lives at least and at most so long.
+const SHORTEST_TTL_MS: u16 = 100;
+const LONGEST_TTL_MS: u16 = 2_000;
 
 /// Who drives, and how far they came.
 pub(crate) struct Session {
@@ -53,7 +57,7 @@ impl Session {
             linear: 0.0,
             angular: 0.0,
             blade_on: false,
-            ttl_ms: 100,
+            ttl_ms: SHORTEST_TTL_MS,
         };
         held.connection.drive(held.lease().fence, &frame);
     }
@@ -108,6 +112,7 @@ fn drive(shared: &Shared, held: &Held, frame: &DriveFrame) -> bool {
     session.idle = Instant::now() + shared.config.times.drive_idle;
     let frame = Drive {
         sequence: session.out,
+        ttl_ms: whole_ms(left),
         ..asked.clone()
     };
     held.connection.drive(fence, &frame);
@@ -126,9 +131,18 @@ fn life_left(shared: &Shared, frame: &DriveFrame) -> Option<Duration> {
     ttl.checked_sub(age).filter(|left| !left.is_zero())
 }
 
+/// What the mower's own dead man is told; less than the least it may be told
+/// ends by ours.
+fn whole_ms(left: Duration) -> u16 {
+    u16::try_from(left.as_millis())
+        .unwrap_or(LONGEST_TTL_MS)
+        .clamp(SHORTEST_TTL_MS, LONGEST_TTL_MS)
+}
+
 fn sane(frame: &Drive) -> bool {
     let share = |value: f64| (-1.0..=1.0).contains(&value);
-    share(frame.linear) && share(frame.angular) && (100..=2_000).contains(&frame.ttl_ms)
+    let lives = (SHORTEST_TTL_MS..=LONGEST_TTL_MS).contains(&frame.ttl_ms);
+    share(frame.linear) && share(frame.angular) && lives
 }
 
 /// Answers a request on `drive.session.<id>`.
@@ -144,7 +158,10 @@ pub(crate) fn control(shared: &Arc<Shared>, asked: Asked) {
         let said = match control {
             DriveControl::Open { session_id, .. } => match open(&shared, &held, &control) {
                 Ok(()) => said(session_id, DriveState::Open, None),
-                Err(why) => said(session_id, DriveState::Refused, Some(why)),
+                Err(why) => DriveAnswer {
+                    held_by: lock(&held.driving).as_ref().map(|it| it.session_id),
+                    ..said(session_id, DriveState::Refused, Some(why))
+                },
             },
             DriveControl::Close { session_id } => {
                 end(&shared, &held, "closed", Some(session_id)).await;
@@ -160,6 +177,7 @@ fn said(session_id: Uuid, state: DriveState, reason: Option<&str>) -> DriveAnswe
         session_id,
         state,
         reason: reason.map(str::to_owned),
+        held_by: None,
     }
 }
 
@@ -176,6 +194,9 @@ fn open(shared: &Shared, held: &Held, control: &DriveControl) -> Result<(), &'st
     };
     if *account_id != held.account_id {
         return Err("other-account");
+    }
+    if held.connection.absent().is_some() {
+        return Err("not-connected");
     }
     let kinds = &held.connection.capabilities().kinds;
     if !kinds.contains(&CommandKind::ManualDrive) {
@@ -269,7 +290,8 @@ async fn due(shared: &Shared, held: &Held) {
     }
 }
 
-/// Ends the session, or only the named one: a zero frame, then no more.
+/// Ends the session, or only the named one: a zero frame, then no more, and the
+/// mower is told so that it takes the next driver's frames.
 pub(crate) async fn end(shared: &Shared, held: &Held, why: &str, only: Option<Uuid>) {
     let ended = {
         let mut driving = lock(&held.driving);
@@ -281,6 +303,8 @@ pub(crate) async fn end(shared: &Shared, held: &Held, why: &str, only: Option<Uu
         }
         driving.take().map(|mut session| {
             session.zero(held);
+            held.connection
+                .drive_over(held.lease().fence, session.session_id);
             session
         })
     };
@@ -307,7 +331,7 @@ pub(crate) async fn say_ended(shared: &Shared, held: &Held, session: Session, wh
     };
     let sent = match serde_json::to_vec(&ended) {
         Ok(bytes) => {
-            let subject = wire::drive_ended(held.mower_id);
+            let subject = subject::drive_ended(held.mower_id);
             shared.bus.send(&subject, Bytes::from(bytes)).await
         }
         Err(cause) => {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::drive::Session;
+use super::preview::Previewing;
 use super::stops::Active;
 use super::wire::{ConnectionSpec, MowerEntry};
 use crate::connection::Connection;
@@ -37,6 +38,8 @@ pub(crate) struct Held {
     pub(crate) stopped: watch::Sender<u64>,
     /// The mower plans one path at a time.
     pub(crate) planning: tokio::sync::Mutex<()>,
+    /// The preview under way; dropped, it ends.
+    pub(crate) previewing: Mutex<Option<Previewing>>,
     /// Who drives.
     pub(crate) driving: Mutex<Option<Session>>,
     /// Something about driving changed.
@@ -62,6 +65,7 @@ impl Held {
             wire: tokio::sync::Mutex::new(()),
             stopped: watch::Sender::new(0),
             planning: tokio::sync::Mutex::new(()),
+            previewing: Mutex::new(None),
             driving: Mutex::new(None),
             drive_changed: Notify::new(),
             heard: Notify::new(),

@@ -20,7 +20,7 @@ use super::adapters::Absent;
 use super::config::asking;
 use super::held::{Held, Lease, lock};
 use super::shared::Shared;
-use super::wire::{Hold, LEASES, LeaseAnswer, LeaseRequest, ListAnswer, ListRequest, MowerEntry};
+use super::wire::{Hold, LeaseAnswer, LeaseRequest, ListAnswer, ListRequest, MowerEntry};
 use super::{answers, commands, drive, stops, telemetry, worker};
 use crate::bus::{BusError, Consumer, Delivery, Stream, subject};
 use crate::contract::Status;
@@ -175,7 +175,7 @@ impl Holding {
         };
         // An answer that comes after the next asking is due is of no use.
         let within = self.pace.min(self.shared.config.times.request);
-        let answer: LeaseAnswer = self.ask(LEASES, &request, within).await?;
+        let answer: LeaseAnswer = self.ask(subject::LEASES, &request, within).await?;
         self.shared.time.learn(asked, asked_at, answer.now);
         let lease = Duration::from_millis(answer.lease_ms);
         let until = asked_at + lease;

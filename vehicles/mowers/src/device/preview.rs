@@ -2,13 +2,22 @@
 
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use super::checks;
-use super::held::Held;
+use super::held::{Held, lock};
 use super::shared::{Shared, answer};
 use crate::bus::{Asked, subject};
-use crate::contract::{Activity, Path, PathError, PathErrorCode, PathReply, PathRequest};
+use crate::contract::{Activity, Path, PathError, PathErrorCode, PathOver, PathReply, PathRequest};
+
+/// A preview under way.
+pub(crate) struct Previewing {
+    request_id: Uuid,
+    /// Dropped when nobody wants it any more.
+    _wanted: oneshot::Sender<()>,
+}
 
 /// Answers a preview for a mower that this shard holds; keeps silent otherwise,
 /// so that there is one answer or none.
@@ -37,6 +46,10 @@ async fn plan(shared: &Shared, held: &Held, request: &PathRequest) -> Result<Pat
         let detail = "the mower is not of this account".to_owned();
         return Err(error(PathErrorCode::Forbidden, detail));
     }
+    if let Some(why) = held.connection.absent() {
+        let detail = format!("not-connected: {why}");
+        return Err(error(PathErrorCode::Unavailable, detail));
+    }
     let capabilities = held.connection.capabilities();
     if !capabilities.path_preview {
         let detail = "the mower cannot show a path before driving it".to_owned();
@@ -55,26 +68,47 @@ async fn plan(shared: &Shared, held: &Held, request: &PathRequest) -> Result<Pat
     if matches!(activity, Activity::Mowing | Activity::Undocking) {
         return Err(rejected("job-running: the mower is at work".to_owned()));
     }
-    checks::areas(&request.area_ids, &capabilities, &held.connection.map()).map_err(rejected)?;
-    if let Some(pattern) = &request.pattern {
-        checks::pattern(pattern, &capabilities).map_err(rejected)?;
-    }
+    // The same checks as at the start, so that no plan is approved that fails there.
+    checks::start(&request.start, &capabilities, &held.connection.map()).map_err(rejected)?;
     let Ok(_turn) = held.planning.try_lock() else {
-        return Err(rejected("preview-running: one path at a time".to_owned()));
+        let detail = "preview-running: one path at a time".to_owned();
+        return Err(error(PathErrorCode::PreviewRunning, detail));
     };
+    let (wanted, over) = oneshot::channel();
+    *lock(&held.previewing) = Some(Previewing {
+        request_id: request.request_id,
+        _wanted: wanted,
+    });
     tracing::debug!(mower_id = %held.mower_id, requested_by = request.requested_by, "planning");
-    let planning = held
-        .connection
-        .plan(&request.area_ids, request.pattern.as_ref());
-    timeout(shared.config.times.planning, planning)
-        .await
-        .unwrap_or_else(|_| {
-            let detail = format!(
-                "the mower did not finish planning in {} s",
-                shared.config.times.planning.as_secs()
-            );
-            Err(error(PathErrorCode::Timeout, detail))
-        })
+    let planning = held.connection.plan(&request.start);
+    let planned = tokio::select! {
+        planned = timeout(shared.config.times.planning, planning) => planned,
+        _ = over => {
+            let detail = "nobody waits for the path any more".to_owned();
+            return Err(error(PathErrorCode::Failed, detail));
+        }
+    };
+    lock(&held.previewing).take();
+    planned.unwrap_or_else(|_| {
+        let detail = format!(
+            "the mower did not finish planning in {} s",
+            shared.config.times.planning.as_secs()
+        );
+        Err(error(PathErrorCode::Timeout, detail))
+    })
+}
+
+/// Takes a word on `gateway.mower.<id>.path.over`: ends the preview of that
+/// request, so that the mower can plan the next one.
+pub(crate) fn over(shared: &Shared, asked: &Asked) {
+    let Some(held) = subject::mower(&asked.subject).and_then(|id| shared.held(id)) else {
+        return;
+    };
+    let Ok(over) = serde_json::from_slice::<PathOver>(&asked.payload) else {
+        shared.metrics.malformed.add();
+        return;
+    };
+    lock(&held.previewing).take_if(|it| it.request_id == over.request_id);
 }
 
 /// Thins a path until its answer is small enough for people and for the bus.

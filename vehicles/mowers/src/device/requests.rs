@@ -24,9 +24,9 @@ impl What {
     /// The subject to listen on.
     pub(crate) const fn pattern(self) -> &'static str {
         match self {
-            Self::Map => "gateway.mower.*.map",
-            Self::Capabilities => "gateway.mower.*.capabilities",
-            Self::State => "gateway.mower.*.state",
+            Self::Map => subject::MAPS,
+            Self::Capabilities => subject::CAPABILITIES,
+            Self::State => subject::STATES,
         }
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::held::lock;
 use super::leases::Leases;
 use super::shared::answer;
-use super::wire::{LEASES, LeaseRequest, ListAnswer, ListRequest, MowerEntry};
+use super::wire::{LeaseRequest, ListAnswer, ListRequest, MowerEntry};
 use crate::bus::{Asked, Bus, BusError, subject};
 
 /// Mowers on one page of the list.
@@ -39,7 +39,7 @@ pub async fn serve(
     clock: Arc<dyn Clock>,
 ) -> Result<(), BusError> {
     let mut lists = bus.listen(subject::MOWERS_LIST).await?;
-    let mut asks = bus.listen(LEASES).await?;
+    let mut asks = bus.listen(subject::LEASES).await?;
     let leases = Mutex::new(leases);
     loop {
         tokio::select! {

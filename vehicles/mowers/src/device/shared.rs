@@ -146,10 +146,15 @@ impl Shared {
         if mark.supersedes(envelope.stop_epoch, envelope.issued_at) {
             return Err(Refused(Status::Rejected, SUPERSEDED.to_owned()));
         }
-        held.fence().ok_or_else(|| {
+        let fence = held.fence().ok_or_else(|| {
             let why = "lease-lost: this shard may not move the mower; it was not sent";
             Refused(Status::Failed, why.to_owned())
-        })
+        })?;
+        // What it declares is nothing, which is not why.
+        match held.connection.absent() {
+            Some(why) => Err(Refused(Status::Rejected, format!("not-connected: {why}"))),
+            None => Ok(fence),
+        }
     }
 
     /// Seconds until the vendor account of a mower may be asked again.

@@ -1,5 +1,5 @@
 //! What the device gateway and the fleet service say to each other beside the
-//! streams: JSON on subjects that no stream covers.
+//! streams, in JSON; on which subjects stands in [`crate::bus::subject`].
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,40 +7,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::contract::{Drive, PathError, StopSemantics};
-
-/// Request: which of them this shard may hold. Answered with a [`LeaseAnswer`].
-pub const LEASES: &str = "fleet.leases";
-
-/// Stops sent past the streams, for a device gateway that listens.
-pub const STOPS: &str = "gateway.mower.*.stop";
-
-/// Opening and closing of drive sessions, for a device gateway that listens.
-pub const SESSIONS: &str = "drive.session.*";
-
-/// A stop past the streams; answered with a [`StopAnswer`].
-#[must_use]
-pub fn stop(mower: Uuid) -> String {
-    format!("gateway.mower.{mower}.stop")
-}
-
-/// Asks the holder of a mower for its `map`, `capabilities` or `state` (the
-/// `what`) with an [`Ask`].
-#[must_use]
-pub fn ask(mower: Uuid, what: &str) -> String {
-    format!("gateway.mower.{mower}.{what}")
-}
-
-/// Opens or closes driving with a [`DriveControl`].
-#[must_use]
-pub fn session(mower: Uuid) -> String {
-    format!("drive.session.{mower}")
-}
-
-/// Where a device gateway says with a [`DriveEnded`] that driving is over.
-#[must_use]
-pub fn drive_ended(mower: Uuid) -> String {
-    format!("drive.ended.{mower}")
-}
 
 /// Asks on `fleet.mowers.list` for one page of mowers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +50,7 @@ pub struct ConnectionSpec {
     pub options: Value,
 }
 
-/// A shard says that it lives and what it holds. Every shard asks every few
+/// Request on `fleet.leases`: a shard says that it lives and what it holds. Every shard asks every few
 /// seconds; the asking is its heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseRequest {
@@ -129,7 +95,8 @@ pub struct DriveFrame {
     pub mower_id: Uuid,
     /// Its account.
     pub account_id: String,
-    /// When the service took the frame.
+    /// When the driver asked for it, as the gateway saw it: its `ttl_ms` counts
+    /// from here.
     pub sent_at: Timestamp,
     /// What to do.
     pub frame: Drive,
@@ -169,6 +136,9 @@ pub struct DriveAnswer {
     /// A machine code, when refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The open session, when that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<Uuid>,
 }
 
 /// The states of a session at the device gateway.

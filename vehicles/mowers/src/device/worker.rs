@@ -192,9 +192,7 @@ async fn planned(
     let planning = async {
         // A preview may be under way: the mower plans one path at a time.
         let _turn = held.planning.lock().await;
-        held.connection
-            .plan(&start.area_ids, start.pattern.as_ref())
-            .await
+        held.connection.plan(start).await
     };
     match timeout(left.min(shared.config.times.planning), planning).await {
         Ok(Ok(path)) if path.path_hash == expected => Ok(()),

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use super::kept;
 use super::sessions::Ended;
+use crate::bus::subject;
 use crate::device::wire::DriveEnded;
 use crate::service::Fleet;
-
-/// Where device gateways say it.
-const SUBJECT: &str = "drive.ended.*";
 
 /// Between two attempts at a bus that is gone.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -17,7 +15,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// Listens for as long as the service lives.
 pub async fn follow(fleet: &Arc<Fleet>) {
     loop {
-        let error = match fleet.bus.listen(SUBJECT).await {
+        let error = match fleet.bus.listen(subject::DRIVES_ENDED).await {
             Ok(mut listener) => loop {
                 match listener.next().await {
                     Ok(asked) => ended(fleet, &asked.payload).await,

@@ -61,6 +61,17 @@ impl Session {
             ended: None,
         }
     }
+
+    /// Whether it is not over as far as this replica has heard.
+    fn is_driven(&self, now: Timestamp) -> bool {
+        self.ended.is_none() && after(self.last_at, IDLE) > now
+    }
+
+    /// Whether this replica can say how it stands: it is over, or a frame came by
+    /// here not long ago. Of another one's frames it hears nothing.
+    pub(super) fn is_certain(&self, now: Timestamp) -> bool {
+        self.ended.is_some() || self.is_driven(now)
+    }
 }
 
 /// The sessions by id.
@@ -73,17 +84,33 @@ impl Drives {
         let mut all = self.lock();
         if all.len() >= SESSIONS {
             let now = session.last_at;
-            all.retain(|_, it| it.ended.is_none() && after(it.last_at, IDLE) > now);
+            all.retain(|_, it| it.is_driven(now));
         }
         all.insert(session.id, session);
+    }
+
+    /// Takes over what the records say of a session: another replica opened it, or
+    /// drives by it. It counts as heard of now; what came by here is kept.
+    pub(super) fn learn(&self, recorded: Session, now: Timestamp) -> Session {
+        let known = self.find(recorded.id);
+        let session = Session {
+            last_at: now,
+            frames: known
+                .as_ref()
+                .map_or(0, |it| it.frames)
+                .max(recorded.frames),
+            sequence: known.and_then(|it| it.sequence),
+            ..recorded
+        };
+        self.open(session.clone());
+        session
     }
 
     /// How many this replica knows to be open.
     #[must_use]
     pub fn open_at(&self, now: Timestamp) -> usize {
         let all = self.lock();
-        let open = |it: &&Session| it.ended.is_none() && after(it.last_at, IDLE) > now;
-        all.values().filter(open).count()
+        all.values().filter(|it| it.is_driven(now)).count()
     }
 
     /// The session of this id, open or not.

@@ -99,10 +99,35 @@ async fn only_the_holder_drives_and_only_in_its_session() {
         .replace(&session.to_string(), &Uuid::from_u128(1).to_string());
     let missing = rig.send(&never).await.text;
     assert_eq!(rig.send(&elsewhere).await.text, missing);
-    rig.pass(10_001);
+    let told = json!({ "session_id": session, "mower_id": mower(1), "account_id": "acme",
+        "reason": "idle", "frames": 2, "at": rig.now() });
+    ended(&rig.fleet, told.to_string().as_bytes()).await;
     assert_eq!(rig.send(&frame(session, 7)).await.problem(), needed);
     let over = rig.send(&elsewhere).await.text;
     assert_eq!(over, missing, "elsewhere its end is not told either");
+}
+
+#[tokio::test]
+async fn a_frame_lives_from_when_it_was_asked() {
+    let rig = Rig::new(1).await;
+    let _holder = opening(&rig).await;
+    let mut frames = crate::bus::Bus::listen(&*rig.bus, "drive.mower.*")
+        .await
+        .expect("a listener");
+    let asking = open(1);
+    rig.send(&asking).await;
+    let mut late = frame(asking.operation, 1);
+    let asked_at = rig.now();
+    late.asked_at = Some(asked_at);
+    rig.pass(499);
+    assert_eq!(rig.send(&late).await.status, 202);
+    let heard = frames.next().await.expect("a frame");
+    let heard: Value = serde_json::from_slice(&heard.payload).expect("JSON");
+    assert_eq!(heard["sent_at"], json!(asked_at));
+    late.body = frame(asking.operation, 2).body;
+    rig.pass(1);
+    let (status, slug, _) = rig.send(&late).await.problem();
+    assert_eq!((status, slug.as_str()), (503, "too-late"));
 }
 
 #[tokio::test]
@@ -234,6 +259,48 @@ async fn another_replica_drives_on() {
     let asking = open(1);
     rig.send(&asking).await;
     let rig = rig.again().await;
-    rig.pass(1);
-    assert_eq!(rig.send(&frame(asking.operation, 1)).await.status, 202);
+    // The frames of a minute went by the first one.
+    rig.pass(60_000);
+    assert_eq!(rig.send(&frame(asking.operation, 500)).await.status, 202);
+    rig.pass(60_000);
+    assert_eq!(rig.send(&frame(asking.operation, 1_000)).await.status, 202);
+    let old = rig.send(&frame(asking.operation, 999)).await;
+    assert_eq!(old.problem().1, "frame-out-of-order");
+    // The device gateway heard none for ten seconds, and said so to the other.
+    rig.pass(60_000);
+    let over = super::sessions::Ended {
+        at: rig.now(),
+        by: "idle".to_owned(),
+    };
+    let told = kept::end(&rig.fleet.records, asking.operation, &over, 2).await;
+    told.expect("a record");
+    let late = rig.send(&frame(asking.operation, 1_001)).await;
+    assert_eq!(late.problem().1, "drive-session-needed");
+    assert!(late.text.contains("idle"), "{}", late.text);
+}
+
+#[tokio::test]
+async fn whoever_opens_a_second_session_is_told_of_their_own_and_of_no_other() {
+    let rig = Rig::new(1).await;
+    let first = open(1);
+    {
+        let _holder = opening(&rig).await;
+        rig.send(&first).await;
+    }
+    let held_by = first.operation;
+    let _holder = Holder::answer(&rig.bus, SESSIONS, move |asked| {
+        Some(
+            json!({ "session_id": asked["session_id"], "state": "refused",
+            "reason": "drive-session-held", "held_by": held_by }),
+        )
+    })
+    .await;
+    let held = (409, "drive-session-held".to_owned(), "none".to_owned());
+    let again = rig.send(&open(1)).await;
+    assert_eq!(again.problem(), held);
+    assert_eq!(again.json()["session_id"], json!(held_by));
+    assert!(again.text.contains("your drive session"), "{}", again.text);
+    let other = rig.send(&open(1).by("bert")).await;
+    assert_eq!(other.problem(), held);
+    assert!(!other.text.contains(&held_by.to_string()), "{}", other.text);
 }

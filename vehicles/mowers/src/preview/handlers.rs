@@ -35,12 +35,8 @@ async fn path_preview(
     Path(mower): Path<Uuid>,
     body: Bytes,
 ) -> Result<Json<PathView>, Problem> {
-    let (area_ids, pattern) = request::read_path(&body)?;
-    let wanted = Wanted {
-        mower,
-        area_ids,
-        pattern,
-    };
+    let start = request::read_path(&body)?;
+    let wanted = Wanted { mower, start };
     preview(&fleet, call.granted().caller(), wanted)
         .await
         .map(Json)
@@ -53,11 +49,7 @@ async fn internal_preview(
     body: Bytes,
 ) -> Result<Json<Proposal>, Problem> {
     let start = request::read_plan(&body)?;
-    let wanted = Wanted {
-        mower,
-        area_ids: start.area_ids,
-        pattern: start.pattern,
-    };
+    let wanted = Wanted { mower, start };
     propose(&fleet, call.granted().caller(), wanted)
         .await
         .map(Json)

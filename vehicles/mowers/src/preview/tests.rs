@@ -45,12 +45,17 @@ async fn a_path_is_relayed_and_nothing_is_kept() {
 async fn a_proposal_has_a_fence() {
     let rig = Rig::new(1).await;
     rig.send(&Asking::stop(mower(1))).await;
-    let _holder = Holder::answer(&rig.bus, PREVIEWS, |_| Some(path())).await;
+    let holder = Holder::answer(&rig.bus, PREVIEWS, |_| Some(path())).await;
     let path = format!("/internal/mowers/{}/preview", mower(1));
-    let body = json!({ "area_ids": [Uuid::from_u128(1)], "duration_min": 20, "ttl_seconds": 60 });
+    let body = json!({ "area_ids": [Uuid::from_u128(1)], "duration_min": 20, "speed_mps": 0.5,
+        "blade_height_mm": 40, "ttl_seconds": 60 });
     let asking = Asking::new("mowers.internal.preview", path, &body);
     let reply = rig.send(&asking).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
+    let asked = &holder.asked()[0].1;
+    for name in ["duration_min", "speed_mps", "blade_height_mm"] {
+        assert_eq!(asked[name], body[name], "the mower is asked for all of it");
+    }
     let shown = reply.json();
     let stop_epoch = rig.fleet.control.epochs.current(mower(1));
     let fence =
@@ -65,6 +70,7 @@ async fn each_error_has_its_status() {
     for (code, status, slug, layer) in [
         ("unsupported", 409, "path-preview-unsupported", None),
         ("rejected", 409, "path-preview-rejected", None),
+        ("preview_running", 409, "preview-running", None),
         ("timeout", 504, "gateway-timeout", Some("mower")),
         ("unavailable", 503, "path-preview-unavailable", None),
         ("not_found", 503, "path-preview-unavailable", None),
@@ -80,7 +86,7 @@ async fn each_error_has_its_status() {
         assert_eq!(reply.json()["layer"].as_str(), layer, "{code}");
         assert_eq!(
             reply.text.contains("the reason"),
-            code != "forbidden",
+            !matches!(code, "forbidden" | "preview_running"),
             "{code}"
         );
     }
@@ -125,6 +131,10 @@ async fn a_silent_device_gateway_times_out_after_the_mower_would_have() {
 async fn who_hangs_up_frees_the_mower() {
     let rig = Rig::new(1).await;
     let holder = Holder::answer(&rig.bus, PREVIEWS, |_| None).await;
+    let over = "gateway.mower.*.path.over";
+    let mut over = crate::bus::Bus::listen(&*rig.bus, over)
+        .await
+        .expect("a listener");
     let asking = preview(1);
     {
         let waiting = rig.send(&asking);
@@ -144,6 +154,9 @@ async fn who_hangs_up_frees_the_mower() {
     }
     let begun = rig.fleet.previews.begin(mower(1), "acme", "anna", noon());
     assert!(begun.is_ok(), "{begun:?}");
+    let told = over.next().await.expect("a word to the mower's holder");
+    let told: Value = serde_json::from_slice(&told.payload).expect("JSON");
+    assert_eq!(told["request_id"], holder.asked()[0].1["request_id"]);
 }
 
 #[test]

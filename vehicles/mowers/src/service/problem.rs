@@ -6,6 +6,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
+use uuid::Uuid;
 
 use crate::operations::{Answer, Effect};
 use crate::records::RecordsError;
@@ -79,9 +80,12 @@ pub enum Problem {
     /// Driving by hand needs an open session of this caller.
     #[error("{0}")]
     DriveSessionNeeded(String),
-    /// Somebody else drives.
-    #[error("another drive session is open on this mower; wait for its end")]
-    DriveSessionHeld,
+    /// Somebody drives.
+    #[error("{}", held(*own))]
+    DriveSessionHeld {
+        /// The caller's own session, where it is theirs.
+        own: Option<Uuid>,
+    },
     /// A frame came after a later one, or twice; it was not sent.
     #[error("`command.sequence` must be higher than {last}, the last one; the frame was dropped")]
     FrameOutOfOrder {
@@ -208,12 +212,13 @@ impl Problem {
             Self::DriveSessionNeeded(_) => {
                 (CONFLICT, "drive-session-needed", "No drive session", No)
             }
-            Self::DriveSessionHeld => (
-                CONFLICT,
-                "drive-session-held",
-                "Driven by somebody else",
-                No,
-            ),
+            Self::DriveSessionHeld { own } => {
+                let title = match own {
+                    Some(_) => "You drive already",
+                    None => "Driven by somebody else",
+                };
+                (CONFLICT, "drive-session-held", title, No)
+            }
             Self::FrameOutOfOrder { .. } => {
                 (CONFLICT, "frame-out-of-order", "Frame out of order", No)
             }
@@ -325,6 +330,7 @@ impl Problem {
         match self {
             Self::Invalid(faults) => Some(("errors", json!({ "request": faults }))),
             Self::AuthzStale { revision } => Some(("revision", json!(revision))),
+            Self::DriveSessionHeld { own: Some(own) } => Some(("session_id", json!(own))),
             Self::FrameOutOfOrder { last } => {
                 Some(("expected_sequence", json!(last.saturating_add(1))))
             }
@@ -378,6 +384,13 @@ impl IntoResponse for Problem {
                 .insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
         }
         response
+    }
+}
+
+fn held(own: Option<Uuid>) -> String {
+    match own {
+        Some(id) => format!("your drive session {id} is open on this mower; drive by it or end it"),
+        None => "another drive session is open on this mower; wait for its end".to_owned(),
     }
 }
 

@@ -1,19 +1,15 @@
-//! The clocks of the simulation.
+//! The clock of tests of the simulation.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_guard::Clock;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// A clock that several mowers share.
-pub type SharedClock = Arc<dyn Clock>;
-
 /// A clock that moves with the runtime's: in a test whose time is paused it
 /// stands until the test lets it move.
 #[derive(Clone, Copy, Debug)]
-pub struct RuntimeClock {
+pub(crate) struct RuntimeClock {
     start: Timestamp,
     origin: Instant,
 }
@@ -21,7 +17,7 @@ pub struct RuntimeClock {
 impl RuntimeClock {
     /// A clock that shows `start` now. Needs a runtime.
     #[must_use]
-    pub fn starting(start: Timestamp) -> Self {
+    pub(crate) fn starting(start: Timestamp) -> Self {
         Self {
             start,
             origin: Instant::now(),

@@ -10,8 +10,7 @@ use uuid::Uuid;
 
 use crate::connection::{Connection, Sent};
 use crate::contract::{
-    Activity, Capabilities, Command, Drive, Map, MowerState, Path, PathError, PathErrorCode,
-    Pattern,
+    Activity, Capabilities, Command, Drive, Map, MowerState, Path, PathError, PathErrorCode, Start,
 };
 use crate::sim::link::Delivery;
 use crate::sim::world::World;
@@ -146,7 +145,12 @@ impl Connection for SimulatedConnection {
             .with(|world, now| world.link.frame(fence, frame.clone(), now));
     }
 
-    async fn plan(&self, area_ids: &[Uuid], pattern: Option<&Pattern>) -> Result<Path, PathError> {
+    fn drive_over(&self, fence: u64, session_id: Uuid) {
+        self.shared
+            .with(|world, now| world.link.drive_over(fence, session_id, now));
+    }
+
+    async fn plan(&self, start: &Start) -> Result<Path, PathError> {
         if !self.capabilities.path_preview {
             let detail = "this mower shows no path before it drives one";
             return Err(refusal(PathErrorCode::Unsupported, detail));
@@ -158,7 +162,7 @@ impl Connection for SimulatedConnection {
             if busy(world.machine.activity()) {
                 return Err(refusal(PathErrorCode::Rejected, "a job is running"));
             }
-            let planning = world.machine.planning(area_ids, pattern);
+            let planning = world.machine.planning(start);
             let refused = |code| refusal(PathErrorCode::Rejected, code);
             Ok((planning.map_err(refused)?, world.link.plan_delay_ms))
         })?;

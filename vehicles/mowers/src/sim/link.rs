@@ -26,6 +26,7 @@ const REORDER_MS: f64 = 500.0;
 pub(super) enum Message {
     Command(Delivery),
     Frame { fence: u64, frame: Drive },
+    DriveOver { fence: u64, session: Uuid },
     Answer { id: Uuid, verdict: Verdict },
 }
 
@@ -131,6 +132,13 @@ impl Link {
                 self.frame_timeouts = 0;
                 self.given_up = Some(session);
             }
+        }
+    }
+
+    /// Says that nobody drives by the session any more; lost where a frame is.
+    pub(super) fn drive_over(&mut self, fence: u64, session: Uuid, now_ms: u64) {
+        if self.online(now_ms) {
+            self.down(Message::DriveOver { fence, session }, false, now_ms);
         }
     }
 

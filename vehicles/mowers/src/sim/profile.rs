@@ -29,6 +29,23 @@ pub enum ProfileName {
 impl ProfileName {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Luba, Self::Automower, Self::Landroid, Self::Openmower];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Luba => "luba",
+            Self::Automower => "automower",
+            Self::Landroid => "landroid",
+            Self::Openmower => "openmower",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
 }
 
 /// One kind of mower.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::connection::{Answer, Verdict};
 use crate::contract::{Activity, Command, MowerState};
-use crate::sim::clock::SharedClock;
+use crate::sim::SharedClock;
 use crate::sim::link::{Delivery, Link, Message, Mishap};
 use crate::sim::machine::report::Envelope;
 use crate::sim::machine::{Machine, Reply, STEP_MS};
@@ -35,7 +35,7 @@ pub struct Counters {
     pub stops: u64,
     /// Commands that came a second time.
     pub duplicates: u64,
-    /// Commands and frames of a lease that had ended.
+    /// Commands, frames and ends of driving of a lease that had ended.
     pub fenced: u64,
     /// Frames that were driven.
     pub frames: u64,
@@ -153,6 +153,13 @@ impl World {
                     self.counters.frames += 1;
                 } else {
                     self.counters.refused_frames += 1;
+                }
+            }
+            Message::DriveOver { fence, session } => {
+                if self.machine.holds(fence) {
+                    self.machine.drive_over(session);
+                } else {
+                    self.counters.fenced += 1;
                 }
             }
             Message::Answer { id, verdict } => {

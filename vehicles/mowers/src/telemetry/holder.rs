@@ -6,9 +6,9 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::bus::BusError;
+use crate::bus::{BusError, subject};
 use crate::contract::PathErrorCode;
-use crate::device::wire::{self, Ask, AskAnswer};
+use crate::device::wire::{Ask, AskAnswer};
 use crate::service::Fleet;
 use crate::service::problem::Problem;
 
@@ -29,7 +29,7 @@ pub(super) async fn ask<T: DeserializeOwned>(
         account_id: member.account_id.clone(),
     };
     let payload = serde_json::to_vec(&question).map_err(|_| Problem::Internal)?;
-    let subject = wire::ask(mower, what);
+    let subject = subject::ask(mower, what);
     let answered = fleet
         .bus
         .request(&subject, Bytes::from(payload), WITHIN)
@@ -45,6 +45,7 @@ pub(super) async fn ask<T: DeserializeOwned>(
             PathErrorCode::Forbidden => Problem::NotFound,
             PathErrorCode::Unsupported
             | PathErrorCode::Rejected
+            | PathErrorCode::PreviewRunning
             | PathErrorCode::Timeout
             | PathErrorCode::Unavailable
             | PathErrorCode::NotFound

@@ -35,6 +35,27 @@ fn states_only_go_forward() {
 }
 
 #[test]
+fn a_clock_that_was_ahead_does_not_silence_the_next_gateway() {
+    let telemetry = Telemetry::default();
+    let at = |seconds| noon() + SignedDuration::from_secs(seconds);
+    let hear = |seq, said, heard| {
+        let state = state(mower(1), Activity::Mowing, seq, at(said));
+        telemetry.hear(state, at(heard))
+    };
+    assert!(hear(5, 3_600, 0), "an hour ahead");
+    let ahead = telemetry.latest(mower(1)).expect("a state");
+    assert_eq!(ahead.age(at(20)), SignedDuration::from_secs(20));
+    assert!(
+        ahead.is_stale(at(31)),
+        "it was heard then, whatever it says"
+    );
+    assert!(hear(1, 1, 1), "the next gateway's clock is right");
+    assert!(!hear(9, -60, 31), "this one's is behind");
+    assert!(hear(10, -29, 32), "nobody else spoke for half a minute");
+    assert!(hear(11, -27, 34));
+}
+
+#[test]
 fn a_state_says_how_old_it_is() {
     let seen = Seen {
         state: state(mower(1), Activity::Mowing, 1, noon()),

@@ -81,9 +81,39 @@ fn a_subject_names_its_mower() {
         subject::result(mower),
         subject::telemetry(mower),
         subject::preview(mower),
+        subject::preview_over(mower),
+        subject::ask(mower, "map"),
+        subject::direct_stop(mower),
         subject::drive(mower),
+        subject::session(mower),
+        subject::drive_ended(mower),
     ] {
         assert_eq!(subject::mower(&subject), Some(mower), "{subject}");
     }
     assert_eq!(subject::mower(subject::MOWERS_LIST), None);
+}
+
+/// Each subject of one mower that is asked or told is on the list of those that
+/// the start looks for in the streams.
+#[test]
+fn every_request_is_on_the_list() {
+    let mower = uuid::Uuid::now_v7();
+    for asked in [
+        subject::LEASES.to_owned(),
+        subject::preview(mower),
+        subject::preview_over(mower),
+        subject::ask(mower, "map"),
+        subject::ask(mower, "capabilities"),
+        subject::ask(mower, "state"),
+        subject::direct_stop(mower),
+        subject::drive(mower),
+        subject::session(mower),
+        subject::drive_ended(mower),
+    ] {
+        let listed = subject::REQUESTS.into_iter().filter(|request| {
+            let request = Pattern::parse(request).expect("a pattern");
+            request.covers(&asked)
+        });
+        assert_eq!(listed.count(), 1, "{asked}");
+    }
 }

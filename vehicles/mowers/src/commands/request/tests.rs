@@ -218,9 +218,8 @@ fn a_reset_needs_somebody_on_site() {
 
 #[test]
 fn previews_and_proposals() {
-    let (areas, pattern) =
-        read_path(json!({ "area_ids": [AREA] }).to_string().as_bytes()).expect("a preview");
-    assert_eq!((areas.len(), pattern), (1, None));
+    let path = read_path(json!({ "area_ids": [AREA] }).to_string().as_bytes()).expect("a preview");
+    assert_eq!((path.area_ids.len(), path.pattern), (1, None));
     let start = read_plan(
         json!({ "area_ids": [AREA], "duration_min": 30, "ttl_seconds": 60 })
             .to_string()

@@ -14,11 +14,11 @@ use uuid::Uuid;
 
 use super::unsent;
 use super::urgency::Urgency;
-use crate::bus::{BusError, Published};
+use crate::bus::{BusError, Published, subject};
 use crate::commands::counters::HandedOn;
 use crate::commands::{publish, status};
 use crate::contract::Envelope;
-use crate::device::wire::{self, StopAnswer, StopDone};
+use crate::device::wire::{StopAnswer, StopDone};
 use crate::service::Fleet;
 
 /// When a stop is tried, counted from its beginning; after these once a second.
@@ -176,7 +176,7 @@ async fn direct(fleet: &Fleet, envelope: &Envelope, bus: &str) -> Told {
     let Ok(payload) = serde_json::to_vec(envelope) else {
         return Told::No("the stop has no JSON form".to_owned());
     };
-    let subject = wire::stop(envelope.mower_id);
+    let subject = subject::direct_stop(envelope.mower_id);
     let asked = fleet
         .bus
         .request(&subject, Bytes::from(payload), DIRECT)

@@ -230,8 +230,11 @@ async fn a_mower_without_an_adapter_refuses_everything_and_says_why() {
     *rig.rows.0.lock().unwrap() = vec![entry(rig.mower, "cloud")];
     sleep(ms(61_000)).await;
     assert_eq!(rig.counts().without_adapter, 1);
-    let expected = (Status::Rejected, "unsupported-kind");
+    let expected = (Status::Rejected, "not-connected");
     check(&rig, Command::PauseMow {}, expected).await;
+    let id = rig.command(Command::StartMow(start_mow())).await;
+    let (_, reason) = rig.last(id).unwrap();
+    assert!(reason.contains("kind `cloud`"), "{reason}");
     let stop = rig.command(stop_now()).await;
     sleep(ms(11_000)).await;
     let (status, reason) = rig.last(stop).unwrap();

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::bus::{Bus, subject};
 use crate::contract::{CommandKind, Drive};
-use crate::device::testkit::{ACCOUNT, Rig, json, ms, stop_now};
-use crate::device::wire::{self, DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
+use crate::device::testkit::{ACCOUNT, Reached, Rig, json, ms, stop_now};
+use crate::device::wire::{DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
 
 fn session(number: u128) -> Uuid {
     Uuid::from_u128(0x500 + number)
@@ -25,7 +25,7 @@ fn opening(rig: &Rig, session_id: Uuid) -> DriveControl {
 }
 
 async fn control(rig: &Rig, control: &DriveControl) -> DriveAnswer {
-    rig.ask(&wire::session(rig.mower), control, ms(1_000))
+    rig.ask(&subject::session(rig.mower), control, ms(1_000))
         .await
         .unwrap()
 }
@@ -131,6 +131,11 @@ async fn a_frame_that_was_long_on_its_way_lives_no_longer_for_it() {
     let mut late = frame(&rig, session(1), 1);
     late.sent_at -= SignedDuration::from_millis(400);
     send(&rig, &late).await;
+    let told = rig.script.drives()[0].ttl_ms;
+    assert_eq!(
+        told, 100,
+        "what is left of 500 ms, for the mower's own dead man"
+    );
     sleep(ms(110)).await;
     assert_eq!(rig.counts().dead_man, 1);
 }
@@ -155,6 +160,7 @@ async fn one_session_at_a_time() {
     let second = open(&rig, session(2)).await;
     assert_eq!(second.state, DriveState::Refused);
     assert_eq!(second.reason.unwrap(), "drive-session-held");
+    assert_eq!(second.held_by, Some(session(1)));
     let stranger = DriveControl::Close {
         session_id: session(2),
     };
@@ -177,6 +183,8 @@ async fn closing_sends_a_zero_frame_and_frees_the_mower() {
     assert_eq!((last.linear, last.blade_on), (0.0, false));
     let told: DriveEnded = serde_json::from_slice(&ended.next().await.unwrap().payload).unwrap();
     assert_eq!((told.reason.as_str(), told.frames), ("closed", 1));
+    let reached = rig.script.reached();
+    assert_eq!(reached.last(), Some(&Reached::DriveOver(session(1))));
     send(&rig, &frame(&rig, session(1), 2)).await;
     assert_eq!(rig.script.drives().len(), 2);
     assert_eq!(open(&rig, session(2)).await.state, DriveState::Open);

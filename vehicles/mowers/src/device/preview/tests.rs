@@ -1,23 +1,27 @@
 use std::sync::atomic::Ordering;
 
-use tokio::time::Instant;
+use bytes::Bytes;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::{count, thin};
-use crate::bus::subject;
+use crate::bus::{Bus, subject};
 use crate::contract::{
     Activity, Capabilities, CommandKind, Leg, LegKind, Map, MowerState, Path, PathError,
-    PathErrorCode, PathReply, PathRequest, Pattern, Point,
+    PathErrorCode, PathOver, PathReply, PathRequest, Pattern, Point, Start,
 };
-use crate::device::testkit::{ACCOUNT, Rig, area, ms, path};
-use crate::device::wire::{self, Ask, AskAnswer};
+use crate::device::testkit::{ACCOUNT, Rig, area, json, ms, path};
+use crate::device::wire::{Ask, AskAnswer};
 
 fn request(rig: &Rig) -> PathRequest {
     PathRequest {
+        request_id: Uuid::now_v7(),
         mower_id: rig.mower,
         account_id: ACCOUNT.to_owned(),
-        area_ids: vec![area()],
-        pattern: None,
+        start: Start {
+            area_ids: vec![area()],
+            ..Start::default()
+        },
         requested_by: "anna".to_owned(),
     }
 }
@@ -53,16 +57,29 @@ async fn a_preview_plans_or_says_why_not() {
     check(|_, _| {}, None).await;
     let other = "other".to_owned();
     check(|_, request| request.account_id = other, Some(Forbidden)).await;
-    check(|_, request| request.area_ids.clear(), Some(Rejected)).await;
-    let unknown = |_: &Rig, request: &mut PathRequest| request.area_ids.push(Uuid::nil());
+    check(|_, request| request.start.area_ids.clear(), Some(Rejected)).await;
+    let unknown = |_: &Rig, request: &mut PathRequest| request.start.area_ids.push(Uuid::nil());
     check(unknown, Some(Rejected)).await;
     let wide = |_: &Rig, request: &mut PathRequest| {
-        request.pattern = Some(Pattern {
+        request.start.pattern = Some(Pattern {
             spacing_cm: 90.0,
             ..Pattern::default()
         });
     };
     check(wide, Some(Rejected)).await;
+    // What the dispatch of the plan would refuse.
+    let fast = |_: &Rig, request: &mut PathRequest| request.start.speed_mps = Some(0.7);
+    check(fast, Some(Rejected)).await;
+    let low = |_: &Rig, request: &mut PathRequest| request.start.blade_height_mm = Some(24);
+    check(low, Some(Rejected)).await;
+    let never = |_: &Rig, request: &mut PathRequest| request.start.duration_min = Some(0);
+    check(never, Some(Rejected)).await;
+    let usual = |_: &Rig, request: &mut PathRequest| {
+        request.start.speed_mps = Some(0.4);
+        request.start.blade_height_mm = Some(40);
+        request.start.duration_min = Some(30);
+    };
+    check(usual, None).await;
     check(|rig, _| activity(rig, Activity::Mowing), Some(Rejected)).await;
     check(|rig, _| activity(rig, Activity::Undocking), Some(Rejected)).await;
     check(|rig, _| activity(rig, Activity::Docked), None).await;
@@ -104,8 +121,43 @@ async fn a_mower_plans_one_path_at_a_time() {
         })
         .collect::<Vec<_>>();
     assert_eq!(refused.len(), 1);
-    assert!(refused[0].detail.starts_with("preview-running"));
+    assert_eq!(refused[0].code, PathErrorCode::PreviewRunning);
     assert_eq!(rig.script.plans.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_that_nobody_waits_for_is_planned_no_further() {
+    let rig = Rig::start().await;
+    rig.script.plan.lock().unwrap().0 = ms(70_000);
+    let long = request(&rig);
+    let over = async |request_id| {
+        let over = Bytes::from(json(&PathOver { request_id }));
+        let subject = subject::preview_over(rig.mower);
+        rig.bus.real.send(&subject, over).await.unwrap();
+        sleep(ms(1)).await;
+    };
+    let begun = Instant::now();
+    let cancelled = async {
+        sleep(ms(1_000)).await;
+        over(Uuid::now_v7()).await;
+        let PathReply::Error(busy) = ask(&rig, &request(&rig)).await else {
+            panic!("another one's end");
+        };
+        assert_eq!(busy.code, PathErrorCode::PreviewRunning);
+        over(long.request_id).await;
+        rig.script.plan.lock().unwrap().0 = ms(0);
+        ask(&rig, &request(&rig)).await
+    };
+    let (ended, next) = tokio::join!(ask(&rig, &long), cancelled);
+    assert!(matches!(ended, PathReply::Error(error) if error.code == PathErrorCode::Failed));
+    assert!(matches!(next, PathReply::Path(_)));
+    assert!(begun.elapsed() < ms(2_000), "{:?}", begun.elapsed());
+    // One that is over already ends nothing.
+    over(long.request_id).await;
+    assert!(matches!(
+        ask(&rig, &request(&rig)).await,
+        PathReply::Path(_)
+    ));
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,17 +226,17 @@ async fn the_holder_tells_map_capabilities_and_state() {
         account_id: ACCOUNT.to_owned(),
     };
     let map: AskAnswer<Map> = rig
-        .ask(&wire::ask(rig.mower, "map"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "map"), &mine, ms(1_000))
         .await
         .unwrap();
     assert!(matches!(map, AskAnswer::Found(map) if map.areas[0].id == area()));
     let able: AskAnswer<Capabilities> = rig
-        .ask(&wire::ask(rig.mower, "capabilities"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "capabilities"), &mine, ms(1_000))
         .await
         .unwrap();
     assert!(matches!(able, AskAnswer::Found(able) if able.kinds == CommandKind::ALL));
     let state: AskAnswer<MowerState> = rig
-        .ask(&wire::ask(rig.mower, "state"), &mine, ms(1_000))
+        .ask(&subject::ask(rig.mower, "state"), &mine, ms(1_000))
         .await
         .unwrap();
     assert!(matches!(state, AskAnswer::Found(state) if state.mower_id == rig.mower));
@@ -192,7 +244,7 @@ async fn the_holder_tells_map_capabilities_and_state() {
         account_id: "other".to_owned(),
     };
     let refused: AskAnswer<Map> = rig
-        .ask(&wire::ask(rig.mower, "map"), &theirs, ms(1_000))
+        .ask(&subject::ask(rig.mower, "map"), &theirs, ms(1_000))
         .await
         .unwrap();
     let forbidden = |error: &PathError| error.code == PathErrorCode::Forbidden;

@@ -6,11 +6,11 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::parked;
-use crate::bus::Published;
+use crate::bus::{Published, subject};
 use crate::connection::{Sent, Verdict};
 use crate::contract::{Command, Status, StopSemantics};
 use crate::device::testkit::{Reached, Rig, Vendor, json, ms, start_mow, stop_now};
-use crate::device::wire::{self, StopAnswer, StopDone};
+use crate::device::wire::{StopAnswer, StopDone};
 
 /// The final of a stop and its reason after its whole life.
 async fn check(vendor: Vendor, expected: Option<(Status, &str)>, alarms: u64) {
@@ -141,7 +141,7 @@ async fn a_repeated_stop_is_sent_again_and_has_one_final() {
     let id = stop.command_id;
     for _ in 0..3 {
         let answer: StopAnswer = rig
-            .ask(&wire::stop(rig.mower), &stop, ms(1_000))
+            .ask(&subject::direct_stop(rig.mower), &stop, ms(1_000))
             .await
             .unwrap();
         assert_eq!(answer.done, StopDone::Sent);
@@ -162,7 +162,7 @@ async fn a_stop_works_past_the_streams_when_nothing_else_does() {
     sleep(ms(20_000)).await;
     let stop = rig.envelope(stop_now());
     let answer: StopAnswer = rig
-        .ask(&wire::stop(rig.mower), &stop, ms(1_000))
+        .ask(&subject::direct_stop(rig.mower), &stop, ms(1_000))
         .await
         .unwrap();
     assert_eq!(answer.done, StopDone::Sent);
@@ -179,12 +179,12 @@ async fn a_direct_stop_says_at_once_that_the_mower_is_offline() {
     *rig.script.stops.lock().unwrap() = Vendor::Says(Sent::NotSent("no link".to_owned()));
     let stop = rig.envelope(stop_now());
     let answer: StopAnswer = rig
-        .ask(&wire::stop(rig.mower), &stop, ms(1_000))
+        .ask(&subject::direct_stop(rig.mower), &stop, ms(1_000))
         .await
         .unwrap();
     assert_eq!(answer.done, StopDone::NotSent);
     assert_eq!(answer.reason.unwrap(), "offline: no link");
-    let elsewhere = wire::stop(Uuid::from_u128(0xF));
+    let elsewhere = subject::direct_stop(Uuid::from_u128(0xF));
     let silence = rig.ask::<StopAnswer>(&elsewhere, &stop, ms(1_000)).await;
     assert!(silence.is_err(), "only the holder answers");
 }

@@ -17,7 +17,7 @@ use super::values::{capabilities, map, path, state};
 use super::{TestClock, ms};
 use crate::connection::{Answer, Connected, Connection, Sent, Verdict};
 use crate::contract::{
-    Capabilities, Command, CommandKind, Drive, Map, MowerState, Path, PathError, Pattern,
+    Capabilities, Command, CommandKind, Drive, Map, MowerState, Path, PathError, Start,
 };
 use crate::device::adapters::{Adapter, AdapterError};
 
@@ -46,6 +46,7 @@ pub(crate) enum Reached {
     Command(Uuid, CommandKind, u64),
     Stop(Uuid),
     Drive(Drive),
+    DriveOver(Uuid),
 }
 
 /// A vendor that does what it is told.
@@ -104,7 +105,7 @@ impl Script {
         let all = self.reached().into_iter();
         all.filter(|what| match what {
             Reached::Command(id, ..) | Reached::Stop(id) => *id == command_id,
-            Reached::Drive(_) => false,
+            Reached::Drive(_) | Reached::DriveOver(_) => false,
         })
         .count()
     }
@@ -172,7 +173,11 @@ impl Connection for Script {
         self.note(Reached::Drive(frame.clone()));
     }
 
-    async fn plan(&self, _: &[Uuid], _: Option<&Pattern>) -> Result<Path, PathError> {
+    fn drive_over(&self, _: u64, session_id: Uuid) {
+        self.note(Reached::DriveOver(session_id));
+    }
+
+    async fn plan(&self, _: &Start) -> Result<Path, PathError> {
         self.plans.fetch_add(1, Ordering::SeqCst);
         let (delay, plan) = self.plan.lock().unwrap().clone();
         sleep(delay).await;

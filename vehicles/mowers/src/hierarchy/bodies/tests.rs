@@ -47,6 +47,25 @@ fn a_mower_needs_its_fields_and_no_others() {
 }
 
 #[test]
+fn options_of_a_simulated_mower_are_those_of_its_adapter() {
+    let simulated = |options: Value| {
+        mower(|body| body["connection"] = json!({"kind": "simulated", "options": options}))
+    };
+    assert_eq!(simulated(json!({})), [""; 0]);
+    let budget = json!({"vendor_account": "a", "width_m": 30});
+    assert_eq!(simulated(budget), [""; 0]);
+    let wide = simulated(json!({"width": 30, "battery_percent": "full"}));
+    assert_eq!(wide.len(), 2, "{wide:?}");
+    assert!(wide[0].starts_with("`connection.options.battery_percent` is not possible"));
+    assert!(wide[1].starts_with("`connection.options.width` is not possible"));
+    let narrow = "`connection.options.width_m` must be from 3 to 1000, not 2";
+    assert_eq!(simulated(json!({"width_m": 2})), [narrow]);
+    let body = json!({"connection": {"kind": "simulated", "options": {"width_m": 2}}});
+    let changed = faults(MowerFields::read(body.to_string().as_bytes()));
+    assert_eq!(changed, [narrow]);
+}
+
+#[test]
 fn options_hold_no_secrets_and_are_small() {
     for options in [
         json!({"password": "x"}),

@@ -18,7 +18,7 @@ async fn a_mower_goes_through_its_life() {
         let group = rig.group("North", Some(site)).await;
         let body = json!({
             "name": "Rasi", "vendor": "acme", "model": "one", "serial": "S-1",
-            "connection": {"kind": "simulated", "options": {"width": 20}},
+            "connection": {"kind": "simulated", "options": {"width_m": 20}},
             "site_id": site, "group_ids": [group],
         });
         let reply = rig.send(&register(&body)).await;

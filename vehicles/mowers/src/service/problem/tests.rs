@@ -89,7 +89,7 @@ fn all() -> Vec<Problem> {
         Problem::DefaultSite,
         Problem::LimitReached(text()),
         Problem::DriveSessionNeeded(text()),
-        Problem::DriveSessionHeld,
+        Problem::DriveSessionHeld { own: None },
         Problem::FrameOutOfOrder { last: 3 },
         Problem::PathPreviewUnsupported(text()),
         Problem::PathPreviewRejected(text()),

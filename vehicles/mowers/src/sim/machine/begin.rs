@@ -11,16 +11,35 @@ use crate::sim::machine::job::{Course, Job};
 use crate::sim::machine::{Machine, Mode};
 
 impl Machine {
-    /// What plans are made with.
-    pub(in crate::sim) fn figures(&self) -> Figures {
-        Figures::of(&self.profile, self.speed_mps)
+    /// What plans are made with: the speed that is set where none is named.
+    pub(in crate::sim) fn figures(&self, named_mps: Option<f64>) -> Figures {
+        Figures::of(&self.profile, named_mps.unwrap_or(self.speed_mps))
+    }
+
+    /// The pattern of a start, all of which is possible.
+    ///
+    /// # Errors
+    /// The code of what it cannot do.
+    pub(in crate::sim) fn possible(&self, start: &Start) -> Result<Pattern, &'static str> {
+        let capabilities = &self.profile.capabilities;
+        let (lowest, highest) = capabilities.speed_mps;
+        let speed = start.speed_mps;
+        if speed.is_some_and(|mps| !(lowest..=highest).contains(&mps)) {
+            return Err("speed-out-of-range");
+        }
+        let (lowest, highest) = capabilities.blade_height_mm;
+        let height = start.blade_height_mm;
+        if height.is_some_and(|height| !(lowest..=highest).contains(&height)) {
+            return Err("height-out-of-range");
+        }
+        self.pattern(start.pattern.as_ref())
     }
 
     /// The pattern that is meant: the mower's own where none is named.
     ///
     /// # Errors
     /// The code of what it cannot do.
-    pub(in crate::sim) fn pattern(&self, named: Option<&Pattern>) -> Result<Pattern, &'static str> {
+    fn pattern(&self, named: Option<&Pattern>) -> Result<Pattern, &'static str> {
         let Some(pattern) = named else {
             return Ok(Pattern {
                 spacing_cm: self.profile.spacing_m * 100.0,
@@ -39,34 +58,18 @@ impl Machine {
     }
 
     pub(super) fn start(&mut self, id: Uuid, start: &Start) -> Reply {
-        let capabilities = &self.profile.capabilities;
         if self.battery.percent < super::LOW_PERCENT {
             return rejected("low-battery");
         }
         if self.sensors.wet() {
             return rejected("rain");
         }
-        let (lowest, highest) = capabilities.speed_mps;
-        if start
-            .speed_mps
-            .is_some_and(|speed| !(lowest..=highest).contains(&speed))
-        {
-            return rejected("speed-out-of-range");
-        }
-        let (lowest, highest) = capabilities.blade_height_mm;
-        if start
-            .blade_height_mm
-            .is_some_and(|height| !(lowest..=highest).contains(&height))
-        {
-            return rejected("height-out-of-range");
-        }
-        let pattern = match self.pattern(start.pattern.as_ref()) {
+        let pattern = match self.possible(start) {
             Ok(pattern) => pattern,
             Err(code) => return rejected(code),
         };
-        let speed = start.speed_mps.unwrap_or(self.profile.speed_mps);
         let areas = self.areas(&start.area_ids);
-        let figures = Figures::of(&self.profile, speed);
+        let figures = self.figures(start.speed_mps);
         let plan = match coverage::plan(&self.map, &areas, &pattern, &figures) {
             Ok(plan) => plan,
             Err(error) => return rejected(error.code()),
@@ -78,7 +81,7 @@ impl Machine {
         {
             return rejected("path-changed");
         }
-        self.speed_mps = speed;
+        self.speed_mps = figures.speed_mps;
         if let Some(height) = start.blade_height_mm {
             self.blade.wanted_height_mm = height;
         }

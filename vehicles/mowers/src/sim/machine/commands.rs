@@ -216,6 +216,13 @@ impl Machine {
         Ok(())
     }
 
+    /// Nobody drives by this session any more.
+    pub(in crate::sim) fn drive_over(&mut self, session: Uuid) {
+        if self.manual.over(session) && self.mode == Mode::Driving {
+            self.enter(Mode::Paused);
+        }
+    }
+
     /// The local stick takes over from any driver, or is let go.
     pub(in crate::sim) fn stick(&mut self, stick: Option<(f64, f64)>) {
         self.manual.stick = stick.filter(|(a, b)| a.is_finite() && b.is_finite());

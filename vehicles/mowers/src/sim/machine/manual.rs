@@ -29,6 +29,8 @@ pub(in crate::sim) enum Framed {
 #[derive(Clone, Debug, Default)]
 pub(in crate::sim) struct Manual {
     session: Option<Session>,
+    /// The last one that was said to be over.
+    over: Option<Uuid>,
     /// Somebody drives with the local stick: a share of speed and of turn rate.
     pub(in crate::sim) stick: Option<(f64, f64)>,
 }
@@ -57,6 +59,10 @@ impl Manual {
         if self.stick.is_some() {
             return Framed::Occupied;
         }
+        // Overtaken on its way by the word that its session is over.
+        if self.over == Some(frame.session_id) {
+            return Framed::Stale;
+        }
         let stands = frame.linear == 0.0 && frame.angular == 0.0 && !frame.blade_on;
         if let Some(session) = &self.session {
             if session.id != frame.session_id {
@@ -79,6 +85,12 @@ impl Manual {
             blade: frame.blade_on,
         });
         Framed::Taken
+    }
+
+    /// Takes no more frames of this session; whether it was the driver's.
+    pub(in crate::sim) fn over(&mut self, session: Uuid) -> bool {
+        self.over = Some(session);
+        self.session.take_if(|it| it.id == session).is_some()
     }
 
     /// The session is over.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::contract::{InactiveReason, Map, Path, Pattern, Point};
+use crate::contract::{InactiveReason, Map, Path, Pattern, Point, Start};
 use crate::sim::coverage::{self, Figures, PlanError};
 use crate::sim::geometry::nearest_on;
 use crate::sim::machine::body::{Straight, Wheels};
@@ -20,6 +20,7 @@ pub(in crate::sim) struct Planning {
     area_ids: Vec<Uuid>,
     pattern: Pattern,
     figures: Figures,
+    duration_min: Option<u16>,
 }
 
 impl Planning {
@@ -29,26 +30,27 @@ impl Planning {
     /// Areas or pattern are not possible.
     pub(in crate::sim) fn path(&self) -> Result<Path, PlanError> {
         let plan = coverage::plan(&self.map, &self.area_ids, &self.pattern, &self.figures)?;
-        Ok(plan.into_path())
+        let path = plan.into_path();
+        Ok(match self.duration_min {
+            Some(minutes) => ending_after(path, minutes),
+            None => path,
+        })
     }
 }
 
 impl Machine {
-    /// What it needs to plan a path, taken out so that the planning holds
-    /// nothing up.
+    /// What it needs to plan the path of a start, taken out so that the planning
+    /// holds nothing up.
     ///
     /// # Errors
     /// The code of what it cannot do.
-    pub(in crate::sim) fn planning(
-        &self,
-        area_ids: &[Uuid],
-        pattern: Option<&Pattern>,
-    ) -> Result<Planning, &'static str> {
+    pub(in crate::sim) fn planning(&self, start: &Start) -> Result<Planning, &'static str> {
         Ok(Planning {
             map: Arc::clone(&self.map),
-            area_ids: self.areas(area_ids),
-            pattern: self.pattern(pattern)?,
-            figures: self.figures(),
+            area_ids: self.areas(&start.area_ids),
+            pattern: self.possible(start)?,
+            figures: self.figures(start.speed_mps),
+            duration_min: start.duration_min,
         })
     }
 
@@ -152,7 +154,7 @@ impl Machine {
     /// Plans the kept job anew after a loss of power; false when the path is
     /// not the one it had.
     pub(super) fn recall(&mut self) -> bool {
-        let figures = self.figures();
+        let figures = self.figures(None);
         let Some(job) = &mut self.job else {
             return false;
         };
@@ -166,6 +168,25 @@ impl Machine {
             }
             Ok(_) | Err(_) => false,
         }
+    }
+}
+
+/// The path of a job that ends after so many minutes, done or not.
+fn ending_after(path: Path, minutes: u16) -> Path {
+    let limit_s = f64::from(minutes) * 60.0;
+    if path.est_duration_s <= limit_s {
+        return path;
+    }
+    let share = limit_s / path.est_duration_s;
+    let mut assumptions = path.assumptions;
+    assumptions.push(format!(
+        "ends after {minutes} min, before the end of the path"
+    ));
+    Path {
+        est_duration_s: limit_s,
+        est_battery_percent: path.est_battery_percent * share,
+        assumptions,
+        ..path
     }
 }
 

@@ -5,6 +5,8 @@ use crate::contract::{CommandKind, StopSemantics};
 #[test]
 fn a_profile_keeps_to_its_own_limits() {
     for name in ProfileName::ALL {
+        assert_eq!(serde_json::json!(name), name.as_str());
+        assert_eq!(ProfileName::named(name.as_str()), Some(name));
         let profile = Profile::named(name);
         let capabilities = &profile.capabilities;
         let within = |value: f64, (least, most): (f64, f64)| (least..=most).contains(&value);

@@ -205,15 +205,12 @@ fn drive_job() -> Driven {
     let profile = Profile::named(ProfileName::Openmower);
     let mut machine = Machine::docked(profile, map.clone(), 11, 100.0);
     let areas = [area_id(Uuid::from_u128(7), 1)];
-    let plan = machine.planning(&areas, None).unwrap().path().unwrap();
-    let start = crate::contract::Start {
+    let mut start = crate::contract::Start {
         area_ids: areas.to_vec(),
-        pattern: None,
-        blade_height_mm: None,
-        speed_mps: None,
-        duration_min: None,
-        expected_path_hash: Some(plan.path_hash.clone()),
+        ..Default::default()
     };
+    let plan = machine.planning(&start).unwrap().path().unwrap();
+    start.expected_path_hash = Some(plan.path_hash.clone());
     let reply = machine.command(Uuid::nil(), &Command::StartMow(start));
     assert_eq!(reply, Reply::Now(Verdict::Executed(None)));
     let mut driven = Driven {

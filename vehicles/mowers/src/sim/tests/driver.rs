@@ -145,7 +145,7 @@ async fn options_out_of_range_are_refused() {
         speed: 101.0,
         ..Options::default()
     };
-    assert_eq!(refused(fast), "`speed` is 101 but must be from 1 to 100");
+    assert_eq!(refused(fast), "`speed` must be from 1 to 100, not 101");
     let nothing = Options {
         width_m: f64::NAN,
         ..Options::default()
@@ -157,7 +157,7 @@ async fn options_out_of_range_are_refused() {
         map: Some(map),
         ..Options::default()
     };
-    assert!(refused(pointless).starts_with("`map`: area"));
+    assert!(refused(pointless).starts_with("`map` is not possible: area"));
 }
 
 #[tokio::test(start_paused = true)]

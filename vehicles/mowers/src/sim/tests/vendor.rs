@@ -4,7 +4,7 @@ use super::{
     Activity, Answer, Command, Duration, Options, ProfileName, RESUME, Rig, Sent, Uuid, Verdict,
     of, rejected, sleep,
 };
-use crate::contract::{Drive, PathErrorCode, Pattern, PatternKind};
+use crate::contract::{Drive, PathError, PathErrorCode, Pattern, PatternKind, Start};
 use crate::sim::{Mishap, Quality, area_id};
 
 const PAUSE: Command = Command::PauseMow {};
@@ -314,36 +314,85 @@ async fn a_wrong_clock_shows_in_what_it_says() {
     assert_eq!(wrong.duration_since(right).as_secs(), 5);
 }
 
+/// The whole lawn, in the mower's own way.
+fn lawn(rig: &Rig) -> Start {
+    Start {
+        area_ids: vec![area_id(rig.id, 1)],
+        ..Start::default()
+    }
+}
+
+async fn refused(rig: &Rig, start: &Start) -> PathError {
+    rig.connected.connection.plan(start).await.unwrap_err()
+}
+
 #[tokio::test(start_paused = true)]
 async fn planning_takes_its_time_and_is_refused_with_a_code() {
     let rig = Rig::new(&Options::default());
-    let connection = rig.connected.connection.clone();
-    let areas = [area_id(rig.id, 1)];
     rig.hooks.slow_planning(Duration::from_secs(70));
     let before = tokio::time::Instant::now();
-    let path = connection.plan(&areas, None).await.unwrap();
+    let path = rig.connected.connection.plan(&lawn(&rig)).await.unwrap();
     assert!(before.elapsed() >= Duration::from_secs(70));
     assert!(path.length_m > 1_000.0);
-    let code = async |areas: &[Uuid], pattern: Option<&Pattern>| {
-        connection.plan(areas, pattern).await.unwrap_err().code
-    };
     rig.hooks.slow_planning(Duration::ZERO);
-    assert_eq!(code(&[Uuid::nil()], None).await, PathErrorCode::Rejected);
-    let impossible = Pattern {
-        kind: PatternKind::BorderOnly,
-        border_laps: 0,
-        ..Pattern::default()
+    let nowhere = Start {
+        area_ids: vec![Uuid::nil()],
+        ..Start::default()
     };
-    assert_eq!(
-        code(&areas, Some(&impossible)).await,
-        PathErrorCode::Rejected
-    );
+    let code = async |start: &Start| refused(&rig, start).await.code;
+    assert_eq!(code(&nowhere).await, PathErrorCode::Rejected);
+    let impossible = Start {
+        pattern: Some(Pattern {
+            kind: PatternKind::BorderOnly,
+            border_laps: 0,
+            ..Pattern::default()
+        }),
+        ..lawn(&rig)
+    };
+    assert_eq!(code(&impossible).await, PathErrorCode::Rejected);
     rig.hooks.offline_for(Duration::from_secs(5));
-    assert_eq!(code(&areas, None).await, PathErrorCode::Unavailable);
+    assert_eq!(code(&lawn(&rig)).await, PathErrorCode::Unavailable);
     let rig = Rig::mowing(&Options::default()).await;
-    let busy = rig.connected.connection.plan(&areas, None).await;
-    assert_eq!(busy.unwrap_err().code, PathErrorCode::Rejected);
+    let busy = refused(&rig, &lawn(&rig)).await;
+    assert_eq!(busy.code, PathErrorCode::Rejected);
     let rig = Rig::new(&of(ProfileName::Landroid));
-    let unable = rig.connected.connection.plan(&areas, None).await;
-    assert_eq!(unable.unwrap_err().code, PathErrorCode::Unsupported);
+    let unable = refused(&rig, &lawn(&rig)).await;
+    assert_eq!(unable.code, PathErrorCode::Unsupported);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_is_of_the_start_that_is_meant() {
+    let mut rig = Rig::new(&Options::default());
+    let usual = rig.connected.connection.plan(&lawn(&rig)).await.unwrap();
+    let fast = Start {
+        speed_mps: Some(0.6),
+        ..lawn(&rig)
+    };
+    let fast = rig.connected.connection.plan(&fast).await.unwrap();
+    assert_eq!(fast.path_hash, usual.path_hash);
+    assert!(fast.est_duration_s < usual.est_duration_s);
+    let short = Start {
+        duration_min: Some(10),
+        ..lawn(&rig)
+    };
+    let short = rig.connected.connection.plan(&short).await.unwrap();
+    assert_eq!(short.est_duration_s, 600.0);
+    let share = short.est_battery_percent / usual.est_battery_percent;
+    assert!((share - 600.0 / usual.est_duration_s).abs() < 1e-9);
+    assert!(short.assumptions.iter().any(|text| text.contains("10 min")));
+    let code = async |start: &Start| refused(&rig, start).await.detail;
+    let hasty = Start {
+        speed_mps: Some(0.7),
+        ..lawn(&rig)
+    };
+    assert_eq!(code(&hasty).await, "speed-out-of-range");
+    let high = Start {
+        blade_height_mm: Some(71),
+        ..lawn(&rig)
+    };
+    assert_eq!(code(&high).await, "height-out-of-range");
+    let set = Command::SetSpeed { speed_mps: 0.6 };
+    assert_eq!(rig.send(&set).await, done());
+    let set = rig.connected.connection.plan(&lawn(&rig)).await.unwrap();
+    assert_eq!(set.est_duration_s, fast.est_duration_s);
 }

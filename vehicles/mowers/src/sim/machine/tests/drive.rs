@@ -51,6 +51,26 @@ fn one_drives_at_a_time() {
 }
 
 #[test]
+fn the_next_driver_need_not_wait_for_one_that_is_over() {
+    let mut rig = rig();
+    assert_eq!(drive(&mut rig.machine, &frame(1, 1, 1.0, 2_000)), Ok(()));
+    rig.run(1.0);
+    rig.machine.drive_over(frame(2, 1, 0.0, 500).session_id);
+    assert_eq!(rig.activity(), Activity::DrivingManual, "not its session");
+    rig.machine.drive_over(frame(1, 1, 0.0, 500).session_id);
+    assert_eq!(rig.activity(), Activity::Paused);
+    rig.run(1.0);
+    assert!(rig.machine.stands());
+    assert_eq!(
+        drive(&mut rig.machine, &frame(1, 2, 1.0, 2_000)),
+        Err("stale-frame"),
+        "it was overtaken on its way"
+    );
+    assert_eq!(drive(&mut rig.machine, &frame(2, 1, 0.5, 500)), Ok(()));
+    assert_eq!(rig.activity(), Activity::DrivingManual);
+}
+
+#[test]
 fn old_and_hurried_frames_are_dropped_unless_they_stop() {
     let mut rig = rig();
     assert_eq!(drive(&mut rig.machine, &frame(1, 5, 0.5, 500)), Ok(()));

@@ -135,6 +135,19 @@ fn a_new_speed_and_height_hold_at_once() {
 }
 
 #[test]
+fn a_start_without_a_speed_keeps_the_one_that_is_set() {
+    let mut rig = Rig::docked();
+    rig.ask(&Command::SetSpeed { speed_mps: 0.5 });
+    assert_eq!(rig.ask(&start()), "executed");
+    assert_eq!(rig.machine.speed_mps, 0.5);
+    let mut slow = start_of_lawn();
+    slow.speed_mps = Some(0.2);
+    let mut rig = Rig::docked();
+    assert_eq!(rig.ask(&Command::StartMow(slow)), "executed");
+    assert_eq!(rig.machine.speed_mps, 0.2);
+}
+
+#[test]
 fn a_restart_is_for_one_that_stands() {
     let mut rig = Rig::mowing();
     assert_eq!(rig.ask(&Command::RestartMower {}), "rejected job-running");
