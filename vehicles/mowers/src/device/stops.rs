@@ -402,6 +402,7 @@ fn unreadable(shared: &Shared, held: &Held, id: Uuid, payload: &[u8]) -> Envelop
         priority: Priority::Emergency,
         correlation_id: command_id,
         stop_epoch: 0,
+        calm_epoch: 0,
         command: Command::EmergencyStop { reason: None },
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::compose::NO_AREA;
 use super::kept::{Head, Target};
 use crate::commands::publish;
 use crate::commands::record::{Record, millis};
@@ -109,8 +110,12 @@ impl Item {
         let outcome = &record.outcome;
         let reason = outcome.reason.as_deref().unwrap_or_default();
         let unsent = [publish::REFUSED, publish::UNCONFIRMED, "not-stopped"];
-        let failed =
-            outcome.status == Status::Failed && unsent.iter().any(|word| reason.starts_with(word));
+        let failed = match outcome.status {
+            Status::Failed => unsent.iter().any(|word| reason.starts_with(word)),
+            // Ours alone: a device gateway that finds no such area had it.
+            Status::Rejected => reason == NO_AREA,
+            _ => false,
+        };
         Self {
             result: match failed {
                 true => ItemResult::Failed,
