@@ -339,3 +339,24 @@ async fn a_start_of_many_names_no_path() {
     let none = (422, "invalid-request".to_owned(), "none".to_owned());
     assert_eq!(rig.send(&Asking::group(start)).await.problem(), none);
 }
+
+#[tokio::test]
+async fn an_end_tells_nothing_of_the_mowers_that_are_hidden() {
+    let rig = Rig::new(6).await;
+    for number in 1..=6 {
+        rig.allow("start_mow", mower(number));
+    }
+    let asking = Asking::group(start());
+    let answer = rig.send(&asking).await.json();
+    assert_eq!(answer["expires_at"], "2026-05-01T10:00:31.000Z");
+    let path = format!("/api/v1/fleet/bulk/{}?account=acme", asking.operation);
+    let read = Asking::new("mowers.bulk.get", path, &Value::Null);
+    rig.rights.allowed.lock().expect("the rights").clear();
+    rig.allow("observe", mower(1));
+    let answer = rig.send(&read).await.json();
+    assert_eq!(answer["expires_at"], "2026-05-01T10:00:30.000Z");
+    assert_eq!(answer.get("target"), None, "{answer}");
+    rig.allow("observe", GROUP);
+    let answer = rig.send(&read).await.json();
+    assert_eq!(answer["target"], json!({ "type": "group", "id": GROUP }));
+}
