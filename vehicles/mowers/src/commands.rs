@@ -18,6 +18,7 @@ use crate::telemetry;
 
 pub mod ask;
 pub mod bulk;
+mod calming;
 mod check;
 pub mod counters;
 pub mod epochs;

@@ -20,7 +20,7 @@ const ACQUIRE: Duration = Duration::from_secs(2);
 const CONNECTIONS: u32 = 8;
 
 /// The layout, in order. A file once released is never changed.
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+const MIGRATIONS: [(i64, &str, &str); 4] = [
     (
         1,
         "hierarchy",
@@ -35,6 +35,11 @@ const MIGRATIONS: [(i64, &str, &str); 3] = [
         3,
         "open_stops",
         include_str!("../migrations/0003_open_stops.sql"),
+    ),
+    (
+        4,
+        "calm_epochs",
+        include_str!("../migrations/0004_calm_epochs.sql"),
     ),
 ];
 

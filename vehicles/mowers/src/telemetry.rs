@@ -15,7 +15,7 @@ use crate::contract::{Envelope, MowerState};
 use crate::service::Fleet;
 
 pub mod handlers;
-mod holder;
+pub(crate) mod holder;
 
 #[cfg(test)]
 mod tests;

@@ -15,10 +15,11 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::ask::Ask;
-use super::record::{AreaClear, Decided, Outcome, Record};
+use super::paced::Waiting;
+use super::record::{AreaClear, Record};
 use super::request::Request;
-use super::{check, issue, life, paced, status, store};
-use crate::contract::{CommandKind, Envelope, Priority};
+use super::{calming, check, issue, paced, status, store};
+use crate::contract::{Command, CommandKind};
 use crate::crash::CrashPoint;
 use crate::hierarchy::roster::Member;
 use crate::operations::{self, Answer, Effect};
@@ -28,6 +29,8 @@ use crate::service::problem::Problem;
 use crate::service::settle::repeated;
 
 pub mod answer;
+mod areas;
+mod compose;
 pub mod kept;
 pub(in crate::commands) mod places;
 mod skip;
@@ -36,6 +39,8 @@ mod skip;
 mod tests;
 
 use answer::{BulkAnswer, Item};
+use areas::Areas;
+use compose::Found;
 use kept::{Head, Target};
 
 /// Publishes under way at once.
@@ -79,11 +84,17 @@ pub async fn bulk(
             "one command may go to {most} mowers at most; name a smaller group"
         )));
     }
+    let mowers = plan.mowers();
+    let areas = match &request.command {
+        Command::StartMow(start) => areas::of(fleet, &start.area_ids, &mowers).await,
+        _ => HashMap::new(),
+    };
     let bulk = Bulk {
         ask,
         target,
         request,
         area_clear,
+        areas,
     };
     bulk.run(fleet, id, plan).await
 }
@@ -149,13 +160,25 @@ struct Bulk {
     target: Target,
     request: Request,
     area_clear: Option<AreaClear>,
+    /// What each candidate of a start is to mow.
+    areas: HashMap<Uuid, Areas>,
 }
 
-/// What a transaction wrote, each with its turn.
+/// What a transaction wrote.
 struct Written {
     head: Head,
-    records: Vec<(Timestamp, Record)>,
+    /// Those to send, each with its turn.
+    records: Vec<(Timestamp, Waiting)>,
+    /// Those that were refused as they were written.
+    refused: Vec<Record>,
     items: Vec<Item>,
+}
+
+impl Plan {
+    fn mowers(&self) -> Vec<Uuid> {
+        let candidates = self.candidates.iter();
+        candidates.map(|it| it.member.mower_id).collect()
+    }
 }
 
 impl Bulk {
@@ -168,14 +191,16 @@ impl Bulk {
             return Ok(answer);
         }
         let account_id = places::account(&mut change, &self.target).await?;
-        let ids: Vec<Uuid> = plan
-            .candidates
-            .iter()
-            .map(|it| it.member.mower_id)
-            .collect();
-        let places = places::of(&mut change, &ids).await?;
-        let written = self.compose(fleet, (id, account_id), plan, &places, now);
-        let records: Vec<Record> = written.records.iter().map(|(_, it)| it.clone()).collect();
+        let mowers = plan.mowers();
+        let places = places::of(&mut change, &mowers).await?;
+        let calmed = match self.request.command.kind().calms() {
+            true => calming::raise(&mut change, &mowers).await?,
+            false => HashMap::new(),
+        };
+        let found = Found { places, calmed };
+        let written = self.compose(fleet, (id, account_id), plan, &found, now);
+        let sent = written.records.iter().map(|(_, it)| &it.record);
+        let records: Vec<Record> = sent.chain(&written.refused).cloned().collect();
         kept::insert(&mut change, &written.head).await?;
         store::insert(&mut change, &records).await?;
         change.commit().await.map_err(RecordsError::from)?;
@@ -185,111 +210,27 @@ impl Bulk {
         answered
     }
 
-    /// The records of those that may still be commanded, and a word on each other.
-    fn compose(
-        &self,
-        fleet: &Fleet,
-        (bulk_id, account_id): (Uuid, String),
-        plan: Plan,
-        places: &HashMap<Uuid, places::Place>,
-        now: Timestamp,
-    ) -> Written {
-        let kind = self.request.command.kind();
-        let lives = fleet.settings.lives();
-        let life = lives.of(kind, self.request.ttl_seconds);
-        let correlation_id = self.request.correlation_id.unwrap_or_else(Uuid::now_v7);
-        let mut items = plan.items;
-        let mut records = Vec::with_capacity(plan.candidates.len());
-        for candidate in plan.candidates {
-            let mower = candidate.member.mower_id;
-            let place = match places.get(&mower) {
-                // Deleted a moment ago: there is nothing to command.
-                None => continue,
-                Some(place) => place,
-            };
-            let epochs = &fleet.control.epochs;
-            epochs.learn(mower, place.stop_epoch);
-            if candidate
-                .judged
-                .is_some_and(|judged| judged < place.revision)
-            {
-                items.push(Item::failed(mower, None, "authz-stale"));
-                continue;
-            }
-            if check::moves(kind) && epochs.stopped_since(mower, self.ask.asked_at) {
-                items.push(Item::failed(mower, None, "stopped-since"));
-                continue;
-            }
-            let turn = match skip::is_paced(kind) {
-                false => Some(now),
-                true => fleet
-                    .control
-                    .pacer
-                    .turn(&vendor_account(&candidate.member), now),
-            };
-            let Some(turn) = turn else {
-                items.push(Item::skipped(mower, "too-many-starts-ahead"));
-                continue;
-            };
-            let envelope = Envelope {
-                command_id: Uuid::new_v5(&bulk_id, mower.as_bytes()),
-                mower_id: mower,
-                account_id: candidate.member.account_id.clone(),
-                issued_by: self.ask.issuer.clone(),
-                issued_at: now,
-                expires_at: life::after(turn, life),
-                priority: Priority::of(kind),
-                correlation_id,
-                stop_epoch: epochs.current(mower),
-                command: self.request.command.clone(),
-            };
-            let record = Record {
-                envelope,
-                bulk_id: Some(bulk_id),
-                plan_id: None,
-                area_clear: self.area_clear,
-                decided: Decided {
-                    hierarchy_rev: place.revision,
-                    ..self.ask.decided.clone()
-                },
-                outcome: Outcome::PENDING,
-            };
-            records.push((turn, record));
-        }
-        let ends = records.iter().map(|(_, it)| it.envelope.expires_at);
-        let head = Head {
-            bulk_id,
-            account_id,
-            kind,
-            target: self.target.clone(),
-            issued_at: now,
-            expires_at: ends.max().unwrap_or_else(|| life::after(now, life)),
-        };
-        Written {
-            head,
-            records,
-            items,
-        }
-    }
-
     /// Publishes those whose turn has come, leaves the others to their turn, and
     /// answers.
     async fn publish(&self, fleet: &Arc<Fleet>, written: Written) -> Result<Answer, Problem> {
         let Written {
             head,
             records,
+            refused: _,
             mut items,
         } = written;
         let (now, later): (Vec<_>, Vec<_>) = records
             .into_iter()
             .partition(|(turn, _)| *turn <= head.issued_at);
         let waiting = later.len();
-        items.extend(later.iter().map(|(_, it)| Item::accepted(it)));
+        items.extend(later.iter().map(|(_, it)| Item::accepted(&it.record)));
         fleet.control.paced.add(later);
-        let handing = now.into_iter().map(|(_, record)| async move {
-            let handed = issue::hand_on(fleet, &record).await;
-            (record, handed)
-        });
+        let handing = now
+            .into_iter()
+            .map(|(_, Waiting { record, .. })| async move {
+                let handed = issue::hand_on(fleet, &record).await;
+                (record, handed)
+            });
         let handed: Vec<_> = futures_util::stream::iter(handing)
             .buffer_unordered(AT_ONCE)
             .collect()
@@ -338,14 +279,4 @@ impl Bulk {
     async fn finish(&self, fleet: &Fleet, head: &Head, effect: Effect, answer: &Answer) {
         issue::finish(&fleet.records, head.bulk_id, effect, answer, fleet.now()).await;
     }
-}
-
-/// Which budget of calls a mower is commanded from.
-fn vendor_account(member: &Member) -> String {
-    let kind = member.connection.kind.as_str();
-    let named = member.connection.options.get("vendor_account");
-    let name = named
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default();
-    format!("{} {kind} {name}", member.account_id)
 }

@@ -51,27 +51,6 @@ pub(super) fn area_clear(ask: &Ask, request: &Request) -> Result<Option<AreaClea
     }
 }
 
-/// Whether a kind may set a mower in motion, or takes off what holds it.
-#[must_use]
-pub(super) const fn moves(kind: CommandKind) -> bool {
-    match kind {
-        CommandKind::StartMow
-        | CommandKind::ResumeMow
-        | CommandKind::ReturnToDock
-        | CommandKind::ManualDrive
-        | CommandKind::ResetEmergency
-        | CommandKind::LeaveDock
-        | CommandKind::RelocateDock
-        | CommandKind::RestartMower => true,
-        CommandKind::PauseMow
-        | CommandKind::SetBladeHeight
-        | CommandKind::SetSpeed
-        | CommandKind::EmergencyStop
-        | CommandKind::SyncMap
-        | CommandKind::ResyncRtk => false,
-    }
-}
-
 /// Binds a dispatched start to the path that was approved.
 ///
 /// # Errors
@@ -118,7 +97,7 @@ pub(super) fn present(ask: &Ask, kind: CommandKind, present: Present) -> Result<
     if ask.revision.is_some_and(|judged| judged < revision) {
         return Err(Problem::AuthzStale { revision });
     }
-    if moves(kind) && present.stopped_since {
+    if kind.moves() && present.stopped_since {
         let detail = "the mower was stopped after this was asked".to_owned();
         return Err(Problem::StoppedSince(detail));
     }

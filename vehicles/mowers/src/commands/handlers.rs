@@ -168,7 +168,7 @@ async fn command_many(call: &Call, fleet: Arc<Fleet>, target: Target, body: Byte
     }
     let granted = call.granted().clone();
     run(call, |ask| async move {
-        let request = request::read(&body)?;
+        let request = request::read_each(&body)?;
         bulk(&fleet, ask, &granted, target, request).await
     })
     .await

@@ -13,7 +13,7 @@ use super::check::{self, Present};
 use super::counters::HandedOn;
 use super::record::{AreaClear, Decided, Outcome, Record};
 use super::request::Request;
-use super::{epochs, publish, status, store};
+use super::{calming, epochs, publish, status, store};
 use crate::bus::Published;
 use crate::contract::{Command, Envelope, Priority};
 use crate::crash::CrashPoint;
@@ -75,7 +75,9 @@ async fn write(
     if let Some(answer) = repeated(begun, ask.row)? {
         return Ok(Written::Before(answer));
     }
-    let (account_id, revision) = placed(&mut change, mower).await?;
+    let kind = request.command.kind();
+    let placed = placed(&mut change, mower).await?;
+    let revision = placed.revision;
     // Another replica may have stopped it.
     let kept = epochs::recorded(&mut change, mower).await?;
     let epochs = &fleet.control.epochs;
@@ -87,15 +89,21 @@ async fn write(
         stopped_since: epochs.stopped_since(mower, ask.asked_at),
     };
     let mut command = request.command;
-    let kind = command.kind();
     check::present(ask, kind, present)?;
     check::bind(ask, &mut command)?;
+    let calm_epoch = match kind.calms() {
+        true => {
+            let raised = calming::raise(&mut change, &[mower]).await?;
+            raised.get(&mower).copied().ok_or(Problem::Internal)?
+        }
+        false => placed.calm_epoch,
+    };
     let lives = fleet.settings.lives();
     let record = Record {
         envelope: Envelope {
             command_id: id,
             mower_id: mower,
-            account_id,
+            account_id: placed.account_id,
             issued_by: ask.issuer.clone(),
             issued_at: now,
             expires_at: lives.end(kind, request.ttl_seconds, now),
@@ -108,6 +116,7 @@ async fn write(
                 .map_or(present.stop_epoch, |approved| {
                     approved.fence.stop_epoch.max(present.stop_epoch)
                 }),
+            calm_epoch,
             command,
         },
         bulk_id: None,
@@ -125,15 +134,27 @@ async fn write(
     Ok(Written::Now(Box::new(record)))
 }
 
-/// The account and revision of a mower's row.
-async fn placed(change: &mut sqlx::AnyConnection, mower: Uuid) -> Result<(String, u64), Problem> {
-    let row = sqlx::query("SELECT account_id, hierarchy_rev FROM mowers WHERE id = $1")
-        .bind(mower.to_string())
-        .fetch_optional(&mut *change)
-        .await?
-        .ok_or(Problem::NotFound)?;
-    let revision = store::unsigned(row.try_get("hierarchy_rev")?)?;
-    Ok((row.try_get("account_id")?, revision))
+/// What the rows say of a mower.
+struct Placed {
+    account_id: String,
+    revision: u64,
+    calm_epoch: u64,
+}
+
+async fn placed(change: &mut sqlx::AnyConnection, mower: Uuid) -> Result<Placed, Problem> {
+    let row = sqlx::query(
+        "SELECT m.account_id, m.hierarchy_rev, COALESCE(c.epoch, 0) AS calm_epoch
+         FROM mowers m LEFT JOIN calm_epochs c ON c.mower_id = m.id WHERE m.id = $1",
+    )
+    .bind(mower.to_string())
+    .fetch_optional(&mut *change)
+    .await?
+    .ok_or(Problem::NotFound)?;
+    Ok(Placed {
+        account_id: row.try_get("account_id")?,
+        revision: store::unsigned(row.try_get("hierarchy_rev")?)?,
+        calm_epoch: store::unsigned(row.try_get("calm_epoch")?)?,
+    })
 }
 
 /// Publishes what is on record, unless a stop came meanwhile.
@@ -143,7 +164,7 @@ async fn placed(change: &mut sqlx::AnyConnection, mower: Uuid) -> Result<(String
 /// the mower's gateway refuses it.
 pub(super) async fn hand_on(fleet: &Fleet, record: &Record) -> Handed {
     let envelope = &record.envelope;
-    if check::moves(envelope.command.kind())
+    if envelope.command.kind().moves()
         && fleet.control.epochs.current(envelope.mower_id) > envelope.stop_epoch
     {
         fleet

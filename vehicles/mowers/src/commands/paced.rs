@@ -1,10 +1,15 @@
 //! Commands that wait for their turn: on record, and published when it comes.
 //!
+//! Much may happen while one waits, at any replica. So immediately before it is
+//! sent the records are asked whether it may be still: a mower that was calmed
+//! after it was asked is not set in motion, and a decision on something that has
+//! changed since is carried out by nobody.
+//!
 //! What cannot be sent in its life ends `expired`. That is no guess: nobody
 //! else can have sent it. A process that dies leaves such commands pending;
 //! they become overdue and are never sent by anybody later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,11 +17,14 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::bulk::places::{self, Place};
+use super::counters::HandedOn;
 use super::issue::{self, Handed};
 use super::record::{Outcome, Record};
 use super::status;
 use crate::bus::Published;
 use crate::contract::Status;
+use crate::records::RecordsError;
 use crate::service::Fleet;
 
 #[cfg(test)]
@@ -28,16 +36,25 @@ const LOOK: Duration = Duration::from_millis(200);
 /// What waits for its turn.
 #[derive(Debug, Default)]
 pub struct Paced {
-    waiting: Mutex<BTreeMap<(Timestamp, Uuid), Record>>,
+    waiting: Mutex<BTreeMap<(Timestamp, Uuid), Waiting>>,
     changed: Notify,
+}
+
+/// A command that waits.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The command.
+    pub record: Record,
+    /// The highest revision of what it was decided on.
+    pub judged: u64,
 }
 
 impl Paced {
     /// Adds commands, each with its turn.
-    pub fn add(&self, commands: impl IntoIterator<Item = (Timestamp, Record)>) {
+    pub fn add(&self, commands: impl IntoIterator<Item = (Timestamp, Waiting)>) {
         let mut waiting = self.lock();
-        for (turn, record) in commands {
-            waiting.insert((turn, record.envelope.command_id), record);
+        for (turn, command) in commands {
+            waiting.insert((turn, command.record.envelope.command_id), command);
         }
         drop(waiting);
         self.changed.notify_one();
@@ -56,7 +73,7 @@ impl Paced {
     }
 
     /// Takes those whose turn has come.
-    fn due(&self, now: Timestamp) -> Vec<Record> {
+    fn due(&self, now: Timestamp) -> Vec<Waiting> {
         let mut waiting = self.lock();
         let later = waiting.split_off(&(now, Uuid::max()));
         std::mem::replace(&mut *waiting, later)
@@ -65,11 +82,11 @@ impl Paced {
     }
 
     /// Takes all.
-    fn drain(&self) -> Vec<Record> {
+    fn drain(&self) -> Vec<Waiting> {
         std::mem::take(&mut *self.lock()).into_values().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(Timestamp, Uuid), Record>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(Timestamp, Uuid), Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,24 +107,35 @@ pub async fn run(fleet: &Arc<Fleet>) {
 /// Sends those whose turn has come, all at once.
 pub async fn send_due(fleet: &Arc<Fleet>) {
     let due = fleet.control.paced.due(fleet.now());
-    let sending = due.iter().map(|record| send(fleet, record));
+    if due.is_empty() {
+        return;
+    }
+    let places = present(fleet, &due).await;
+    let sending = due.iter().map(|it| send(fleet, it, places.as_ref()));
     futures_util::future::join_all(sending).await;
 }
 
-async fn send(fleet: &Fleet, record: &Record) {
-    let now = fleet.now();
+/// Where the mowers of these commands stand now.
+async fn present(fleet: &Fleet, due: &[Waiting]) -> Result<HashMap<Uuid, Place>, RecordsError> {
+    let mowers: Vec<Uuid> = due.iter().map(|it| it.record.envelope.mower_id).collect();
+    let mut records = fleet.records.pool().acquire().await?;
+    let places = places::of(&mut records, &mowers).await?;
+    for (mower, place) in &places {
+        fleet.control.epochs.learn(*mower, place.stop_epoch);
+    }
+    Ok(places)
+}
+
+async fn send(
+    fleet: &Fleet,
+    waiting: &Waiting,
+    places: Result<&HashMap<Uuid, Place>, &RecordsError>,
+) {
+    let record = &waiting.record;
     let id = record.envelope.command_id;
-    let unsent = now >= record.envelope.expires_at;
-    let outcome = match unsent {
-        true => {
-            fleet.control.counters.paced_unsent.add();
-            Some(ended(
-                Status::Expired,
-                "unsent: its turn came after its life",
-                now,
-            ))
-        }
-        false => issue::hand_on(fleet, record).await.outcome(fleet.now()),
+    let outcome = match overtaken(fleet, waiting, places) {
+        Some((status, reason)) => Some(ended(status, reason, fleet.now())),
+        None => issue::hand_on(fleet, record).await.outcome(fleet.now()),
     };
     if let Some(outcome) = outcome
         && let Err(error) = status::close(&fleet.records, &[id], &outcome).await
@@ -116,10 +144,53 @@ async fn send(fleet: &Fleet, record: &Record) {
     }
 }
 
+/// What keeps a command from being sent now.
+fn overtaken(
+    fleet: &Fleet,
+    waiting: &Waiting,
+    places: Result<&HashMap<Uuid, Place>, &RecordsError>,
+) -> Option<(Status, &'static str)> {
+    let envelope = &waiting.record.envelope;
+    let counters = &fleet.control.counters;
+    if fleet.now() >= envelope.expires_at {
+        counters.paced_unsent.add();
+        return Some((Status::Expired, "unsent: its turn came after its life"));
+    }
+    let place = match places {
+        Ok(places) => places.get(&envelope.mower_id),
+        Err(error) => {
+            tracing::warn!("a paced command is not sent without the records: {error}");
+            return Some((Status::Failed, "records-unavailable: it was not sent"));
+        }
+    };
+    let Some(place) = place.filter(|place| place.highest <= waiting.judged) else {
+        return Some((
+            Status::Rejected,
+            "authz-stale: the mower, or what it lies in, changed while this waited; \
+             it was not sent",
+        ));
+    };
+    // SAFETY-STOP: what was asked before it must not undo a calming command. One
+    // that is recorded from here on is compared by the mower's gateway.
+    let kind = envelope.command.kind();
+    if kind.yields_to_calming() && place.calm_epoch > envelope.calm_epoch {
+        counters.commands.add(kind, HandedOn::Superseded);
+        return Some((
+            Status::Rejected,
+            "superseded-by-calming: it was paused or sent home after this was asked; \
+             it was not sent",
+        ));
+    }
+    None
+}
+
 /// Ends what still waits when the service ends.
 pub async fn end(fleet: &Fleet) {
     let waiting = fleet.control.paced.drain();
-    let ids: Vec<Uuid> = waiting.iter().map(|it| it.envelope.command_id).collect();
+    let ids: Vec<Uuid> = waiting
+        .iter()
+        .map(|it| it.record.envelope.command_id)
+        .collect();
     let outcome = ended(
         Status::Failed,
         "service-ended: it was not sent",

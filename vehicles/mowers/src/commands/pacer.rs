@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::life::after;
 
@@ -22,7 +22,8 @@ const PER_SECOND: usize = 5;
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// No turn lies further ahead: a start that waits longer is not wanted any more.
-const AHEAD: Duration = Duration::from_secs(300);
+/// Enough for five hundred starts at once.
+const AHEAD: Duration = Duration::from_secs(100);
 
 /// Vendor accounts remembered; those whose turns are over go first.
 const ACCOUNTS: usize = 4_096;
@@ -35,8 +36,11 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Gives the next turn of a vendor account; `None` when it lies too far ahead.
-    pub fn turn(&self, vendor_account: &str, now: Timestamp) -> Option<Timestamp> {
+    /// Gives the next turn of a vendor account.
+    ///
+    /// # Errors
+    /// It lies too far ahead: after how long it no longer does.
+    pub fn turn(&self, vendor_account: &str, now: Timestamp) -> Result<Timestamp, SignedDuration> {
         let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= ACCOUNTS {
             all.retain(|_, turns| turns.back().is_some_and(|last| after(*last, WINDOW) > now));
@@ -48,13 +52,14 @@ impl Pacer {
         };
         // In order of asking, also where the clock was set back.
         let turn = free.max(now).max(turns.back().copied().unwrap_or(now));
-        if turn > after(now, AHEAD) {
-            return None;
+        let last = after(now, AHEAD);
+        if turn > last {
+            return Err(turn.duration_since(last));
         }
         if turns.len() >= PER_SECOND {
             turns.pop_front();
         }
         turns.push_back(turn);
-        Some(turn)
+        Ok(turn)
     }
 }

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::bulk::{answer, kept};
+use super::bulk::answer;
+use super::bulk::kept::{self, Target};
 use super::record::RecordView;
 use super::store::{self, Filter, Mowers, Place};
 use crate::contract::Status;
@@ -103,15 +104,48 @@ pub async fn bulk(fleet: &Arc<Fleet>, call: &Call, id: Uuid) -> Result<Answer, P
     let head = kept::find(&fleet.records, id).await?;
     let mut records = store::of_bulk(&fleet.records, id).await?;
     let mowers: Vec<Uuid> = records.iter().map(|it| it.envelope.mower_id).collect();
-    let sight = sight(fleet, call.granted(), &account, &mowers).await?;
+    let target = head.as_ref().and_then(|head| match head.target {
+        Target::Account(_) => None,
+        Target::Site(site) => Some(("Site", site)),
+        Target::Group(group) => Some(("Group", group)),
+    });
+    // The question is asked for an unknown id too: no answer is quicker than another.
+    let container = target.unwrap_or(("Group", id));
+    let (sight, named) = sight_of(fleet, call.granted(), &account, &mowers, container).await?;
     let head = head
         .filter(|head| head.account_id == account)
         .ok_or(Problem::NotFound)?;
     records.retain(|it| sight.has(it.envelope.mower_id));
-    if records.is_empty() && !matches!(sight, Sight::Account) {
+    let whole = matches!(sight, Sight::Account);
+    if records.is_empty() && !whole {
         return Err(Problem::NotFound);
     }
-    Answer::json(StatusCode::OK, &answer::of_records(&head, &records))
+    let answer = answer::of_records(&head, &records);
+    let answer = match whole || (target.is_some() && named) {
+        true => answer,
+        false => answer.without_target(),
+    };
+    Answer::json(StatusCode::OK, &answer)
+}
+
+/// [`sight`], and whether the caller may see a container of mowers as well.
+async fn sight_of(
+    fleet: &Fleet,
+    granted: &Granted,
+    account: &str,
+    mowers: &[Uuid],
+    (kind, container): (&'static str, Uuid),
+) -> Result<(Sight, bool), Problem> {
+    let id = container.to_string();
+    let question = Question {
+        action: OBSERVE,
+        kind,
+        id: &id,
+    };
+    let judged = fleet.gateway.judge(granted, &[question]).await;
+    let verdicts = judged.map_err(|error| Problem::AuthzUnavailable(error.to_string()))?;
+    let named = verdicts.first().is_some_and(|verdict| verdict.visible);
+    Ok((sight(fleet, granted, account, mowers).await?, named))
 }
 
 /// Asks what the caller may see: the whole account, else which of these mowers.

@@ -34,9 +34,26 @@ pub struct Request {
 /// # Errors
 /// [`Problem::Invalid`] with every fault, [`Problem::Unreadable`] when it is no JSON.
 pub fn read(bytes: &[u8]) -> Result<Request, Problem> {
+    read_with(bytes, union::command)
+}
+
+/// Reads the body of a command to many: a start need not name areas, which
+/// differ from mower to mower; then it has none here. Nor can it name the one
+/// path that all would drive.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_each(bytes: &[u8]) -> Result<Request, Problem> {
+    read_with(bytes, union::command_each)
+}
+
+fn read_with(
+    bytes: &[u8],
+    read: impl FnOnce(&mut Body) -> Option<Command>,
+) -> Result<Request, Problem> {
     let mut body = Body::open(bytes)?;
     let given = body.required("command");
-    let command = body.object("command", given, union::command);
+    let command = body.object("command", given, read);
     let ttl_seconds = union::whole(&mut body, "ttl_seconds", 1, 300);
     let given = body.take("correlation_id");
     let correlation_id = body.id("correlation_id", given);

@@ -106,6 +106,8 @@ fn compose(
             priority: Priority::Emergency,
             correlation_id,
             stop_epoch,
+            // Nothing calmer than a stop is compared with it.
+            calm_epoch: 0,
             command: Command::EmergencyStop {
                 reason: words.reason.clone(),
             },

@@ -20,11 +20,11 @@ pub(crate) use row::{json, parse, signed, time, unsigned, uuid};
 
 /// The columns, in the order they are bound.
 const COLUMNS: &str = "id, mower_id, account_id, kind, command, issued_by, issued_ms, expires_ms, \
-     correlation_id, bulk_id, plan_id, area_clear, hierarchy_rev, decision_id, bundle, stop_epoch, \
+     correlation_id, bulk_id, plan_id, area_clear, hierarchy_rev, decision_id, bundle, stop_epoch, calm_epoch, \
      status, rank, reason, result_ms, late_status, late_reason, late_ms";
 
 /// How many there are.
-const WIDTH: usize = 23;
+const WIDTH: usize = 24;
 
 /// Rows of one statement: SQLite takes 32,766 parameters, Postgres 65,535.
 const CHUNK: usize = 500;
@@ -113,6 +113,7 @@ fn bind<'q>(
         .bind(record.decided.decision.map(|id| id.to_string()))
         .bind(record.decided.bundle.clone())
         .bind(row::signed(envelope.stop_epoch))
+        .bind(row::signed(envelope.calm_epoch))
         .bind(outcome.status.as_str())
         .bind(i64::from(outcome.status.rank()))
         .bind(outcome.reason.clone())

@@ -231,6 +231,41 @@ impl CommandKind {
         }
     }
 
+    /// Whether it calms a mower: then it goes at once, and undoes what was asked
+    /// before it and has not gone out.
+    #[must_use]
+    pub const fn calms(self) -> bool {
+        matches!(self, Self::PauseMow | Self::ReturnToDock)
+    }
+
+    /// Whether it may set a mower in motion, or takes off what holds it.
+    #[must_use]
+    pub const fn moves(self) -> bool {
+        match self {
+            Self::StartMow
+            | Self::ResumeMow
+            | Self::ReturnToDock
+            | Self::ManualDrive
+            | Self::ResetEmergency
+            | Self::LeaveDock
+            | Self::RelocateDock
+            | Self::RestartMower => true,
+            Self::PauseMow
+            | Self::SetBladeHeight
+            | Self::SetSpeed
+            | Self::EmergencyStop
+            | Self::SyncMap
+            | Self::ResyncRtk => false,
+        }
+    }
+
+    /// Whether a calming command that was asked after it ends it, as long as it
+    /// has not gone out. A reset sets nothing in motion.
+    #[must_use]
+    pub const fn yields_to_calming(self) -> bool {
+        self.moves() && !matches!(self, Self::ResetEmergency)
+    }
+
     /// The kind of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

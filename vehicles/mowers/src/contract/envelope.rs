@@ -28,6 +28,10 @@ pub struct Envelope {
     pub correlation_id: Uuid,
     /// Rises at each stop of the mower; a movement with a lower one is refused.
     pub stop_epoch: u64,
+    /// Rises at each command that calms the mower, which carries the new number;
+    /// a movement with a lower one was asked before it and is refused.
+    #[serde(default)]
+    pub calm_epoch: u64,
     /// What to do.
     pub command: Command,
 }

@@ -96,6 +96,11 @@ async fn judge(
     receipt: Box<dyn Receipt>,
 ) {
     let command_id = envelope.command_id;
+    let ours = envelope.account_id == held.account_id;
+    if ours && envelope.command.kind().calms() {
+        // SAFETY-STOP: at once, whatever becomes of it: somebody wants calm.
+        held.calm(envelope.calm_epoch);
+    }
     match shared.ledger.stage(command_id) {
         Some(Stage::Final(_)) => {
             shared.metrics.redelivered.add();
@@ -119,7 +124,7 @@ async fn judge(
         return;
     }
     shared.ledger.take(&envelope, shared.time.now()).await;
-    let verdict = if envelope.account_id == held.account_id {
+    let verdict = if ours {
         shared
             .may_act(held, &envelope)
             .and(verdict)

@@ -13,7 +13,7 @@ use super::preview::Previewing;
 use super::stops::Active;
 use super::wire::{ConnectionSpec, MowerEntry};
 use crate::connection::Connection;
-use crate::contract::{CommandKind, Envelope};
+use crate::contract::Envelope;
 
 /// The right to move a mower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(crate) struct Held {
     /// Changes with each stop and when the mower is let go of; each change
     /// cancels the running step.
     pub(crate) stopped: watch::Sender<u64>,
+    /// The highest calm epoch that came: movements with a lower one are over.
+    pub(crate) calmed: watch::Sender<u64>,
     /// The mower plans one path at a time.
     pub(crate) planning: tokio::sync::Mutex<()>,
     /// The preview under way; dropped, it ends.
@@ -64,6 +66,7 @@ impl Held {
             queue: Queue::default(),
             wire: tokio::sync::Mutex::new(()),
             stopped: watch::Sender::new(0),
+            calmed: watch::Sender::new(0),
             planning: tokio::sync::Mutex::new(()),
             previewing: Mutex::new(None),
             driving: Mutex::new(None),
@@ -86,6 +89,15 @@ impl Held {
     pub(crate) fn let_go(&self) {
         self.released.send_replace(true);
         self.cancel();
+    }
+
+    /// A calming command came: what was asked before it must not undo it.
+    pub(crate) fn calm(&self, epoch: u64) {
+        self.calmed.send_if_modified(|highest| {
+            let higher = epoch > *highest;
+            *highest = epoch.max(*highest);
+            higher
+        });
     }
 
     /// Cancels the running step.
@@ -115,7 +127,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The commands that wait for a mower, first come, first served.
+/// The commands that wait for a mower: calming ones first, then first come,
+/// first served.
 #[derive(Default)]
 pub(crate) struct Queue {
     waiting: Mutex<VecDeque<Envelope>>,
@@ -123,13 +136,19 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Adds a command, unless there are as many as `room`.
+    /// Adds a command, unless there are as many as `room`. There is always room
+    /// for a calming one: the stream bounds them.
     pub(crate) fn push(&self, envelope: Envelope, room: usize) -> bool {
         let mut waiting = lock(&self.waiting);
-        if waiting.len() >= room {
+        if envelope.command.kind().calms() {
+            let calming = waiting.iter().take_while(|it| it.command.kind().calms());
+            let behind = calming.count();
+            waiting.insert(behind, envelope);
+        } else if waiting.len() < room {
+            waiting.push_back(envelope);
+        } else {
             return false;
         }
-        waiting.push_back(envelope);
         drop(waiting);
         self.changed.notify_one();
         true
@@ -152,11 +171,8 @@ impl Queue {
     /// Whether the next one calms the mower; it does not wait for the vendor's
     /// word on the one before.
     pub(crate) fn calming_next(&self) -> bool {
-        lock(&self.waiting).front().is_some_and(|envelope| {
-            matches!(
-                envelope.command.kind(),
-                CommandKind::PauseMow | CommandKind::ReturnToDock
-            )
-        })
+        lock(&self.waiting)
+            .front()
+            .is_some_and(|envelope| envelope.command.kind().calms())
     }
 }

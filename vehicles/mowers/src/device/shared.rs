@@ -146,6 +146,9 @@ impl Shared {
         if mark.supersedes(envelope.stop_epoch, envelope.issued_at) {
             return Err(Refused(Status::Rejected, SUPERSEDED.to_owned()));
         }
+        if calmed(envelope, *held.calmed.borrow()) {
+            return Err(Refused(Status::Rejected, CALMED.to_owned()));
+        }
         let fence = held.fence().ok_or_else(|| {
             let why = "lease-lost: this shard may not move the mower; it was not sent";
             Refused(Status::Failed, why.to_owned())
@@ -231,6 +234,15 @@ impl Shared {
 
 /// The reason of what a stop drops.
 pub(crate) const SUPERSEDED: &str = "superseded-by-stop";
+
+/// The reason of a movement that a calming command came after.
+pub(crate) const CALMED: &str = "superseded-by-calming";
+
+/// Whether a command was asked before the calming one of this epoch, which it
+/// would undo.
+pub(crate) fn calmed(envelope: &Envelope, epoch: u64) -> bool {
+    envelope.command.kind().yields_to_calming() && envelope.calm_epoch < epoch
+}
 
 /// What becomes of a command that may not be acted on.
 #[derive(Clone, Debug, PartialEq, Eq)]

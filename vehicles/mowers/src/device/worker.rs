@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::held::Held;
-use super::shared::{Refused, SUPERSEDED, Shared};
+use super::shared::{CALMED, Refused, SUPERSEDED, Shared, calmed};
 use crate::connection::Sent;
 use crate::contract::{Command, Envelope, PathErrorCode, Start, Status};
 
@@ -29,10 +29,14 @@ pub(crate) async fn work(shared: Arc<Shared>, held: Arc<Held>) {
 async fn step(shared: &Shared, held: &Held, envelope: Envelope) {
     let command_id = envelope.command_id;
     let mut stops = held.stopped.subscribe();
+    let mut calming = held.calmed.subscribe();
     let verdict = match shared.may_act(held, &envelope) {
         Ok(_) => tokio::select! {
             biased;
             _ = stops.changed() => Err(cancelled(shared, held, &envelope)),
+            _ = calming.wait_for(|epoch| calmed(&envelope, *epoch)) => {
+                Err(Refused(Status::Rejected, CALMED.to_owned()))
+            }
             verdict = path_is_the_same(shared, held, &envelope) => verdict,
         },
         Err(refused) => Err(refused),

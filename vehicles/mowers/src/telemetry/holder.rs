@@ -19,7 +19,7 @@ const WITHIN: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// [`Problem::NotHeld`] when nobody holds it or answers.
-pub(super) async fn ask<T: DeserializeOwned>(
+pub(crate) async fn ask<T: DeserializeOwned>(
     fleet: &Fleet,
     mower: Uuid,
     what: &str,

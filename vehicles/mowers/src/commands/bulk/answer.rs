@@ -3,6 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::compose::NO_AREA;
 use super::kept::{Head, Target};
 use crate::commands::publish;
 use crate::commands::record::{Record, millis};
@@ -17,7 +18,9 @@ const LISTED: usize = 1_000;
 pub struct BulkAnswer {
     bulk_id: Uuid,
     kind: CommandKind,
-    target: Target,
+    /// Where the caller may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Target>,
     issued_at: String,
     expires_at: String,
     accepted: usize,
@@ -109,8 +112,12 @@ impl Item {
         let outcome = &record.outcome;
         let reason = outcome.reason.as_deref().unwrap_or_default();
         let unsent = [publish::REFUSED, publish::UNCONFIRMED, "not-stopped"];
-        let failed =
-            outcome.status == Status::Failed && unsent.iter().any(|word| reason.starts_with(word));
+        let failed = match outcome.status {
+            Status::Failed => unsent.iter().any(|word| reason.starts_with(word)),
+            // Ours alone: a device gateway that finds no such area had it.
+            Status::Rejected => reason == NO_AREA,
+            _ => false,
+        };
         Self {
             result: match failed {
                 true => ItemResult::Failed,
@@ -138,7 +145,7 @@ impl BulkAnswer {
         Self {
             bulk_id: head.bulk_id,
             kind: head.kind,
-            target: head.target.clone(),
+            target: Some(head.target.clone()),
             issued_at: millis(head.issued_at),
             expires_at: millis(head.expires_at),
             accepted: count(ItemResult::Accepted),
@@ -157,6 +164,15 @@ impl BulkAnswer {
     #[must_use]
     pub fn recorded(self, recorded: bool) -> Self {
         Self { recorded, ..self }
+    }
+
+    /// The same, for a caller who may not see whose mowers they are.
+    #[must_use]
+    pub fn without_target(self) -> Self {
+        Self {
+            target: None,
+            ..self
+        }
     }
 
     /// The same, for a caller of whom nobody could say what it may see: no item
@@ -182,10 +198,15 @@ impl BulkAnswer {
     }
 }
 
-/// The answer that the records give.
+/// The answer that these records give: nothing in it tells of others.
 #[must_use]
 pub fn of_records(head: &Head, records: &[Record]) -> BulkAnswer {
-    BulkAnswer::new(head, records.iter().map(Item::of).collect())
+    let ends = records.iter().map(|record| record.envelope.expires_at);
+    let head = Head {
+        expires_at: ends.max().unwrap_or(head.expires_at),
+        ..head.clone()
+    };
+    BulkAnswer::new(&head, records.iter().map(Item::of).collect())
 }
 
 /// Where a bulk is read.

@@ -16,9 +16,16 @@ const CHUNK: usize = 1_000;
 
 /// What the rows say of a mower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) revision: u64,
-    pub(super) stop_epoch: u64,
+pub(in crate::commands) struct Place {
+    /// Of the mower itself.
+    pub(in crate::commands) revision: u64,
+    /// The highest of the mower and all that it lies in: whatever a decision
+    /// rests on, of what this service keeps, raises it.
+    pub(in crate::commands) highest: u64,
+    /// Its last stop.
+    pub(in crate::commands) stop_epoch: u64,
+    /// How often it was calmed.
+    pub(in crate::commands) calm_epoch: u64,
 }
 
 /// The account of a container.
@@ -42,7 +49,7 @@ pub(in crate::commands) async fn account(
 }
 
 /// The places of mowers; those that are gone are missing.
-pub(super) async fn of(
+pub(in crate::commands) async fn of(
     connection: &mut AnyConnection,
     mowers: &[Uuid],
 ) -> Result<HashMap<Uuid, Place>, RecordsError> {
@@ -51,17 +58,31 @@ pub(super) async fn of(
     for chunk in mowers.chunks(CHUNK) {
         let ids = placeholders(1, chunk.len());
         let sql = format!(
-            "SELECT m.id, m.hierarchy_rev, COALESCE(s.epoch, 0) AS epoch FROM mowers m
-             LEFT JOIN stop_epochs s ON s.mower_id = m.id WHERE m.id IN {ids}"
+            "SELECT m.id, m.hierarchy_rev, a.rev AS account_rev, t.rev AS site_rev,
+                 COALESCE((SELECT MAX(g.rev) FROM mower_groups g
+                     JOIN group_members i ON i.group_id = g.id WHERE i.mower_id = m.id), 0)
+                     AS groups_rev,
+                 COALESCE(s.epoch, 0) AS stop_epoch, COALESCE(c.epoch, 0) AS calm_epoch
+             FROM mowers m
+             JOIN accounts a ON a.id = m.account_id
+             JOIN sites t ON t.id = m.site_id
+             LEFT JOIN stop_epochs s ON s.mower_id = m.id
+             LEFT JOIN calm_epochs c ON c.mower_id = m.id
+             WHERE m.id IN {ids}"
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for mower in chunk {
             query = query.bind(mower.to_string());
         }
         for row in query.fetch_all(&mut *connection).await? {
+            let count = |column| unsigned(row.try_get(column)?);
+            let revision = count("hierarchy_rev")?;
+            let above = count("account_rev")?.max(count("site_rev")?);
             let place = Place {
-                revision: unsigned(row.try_get("hierarchy_rev")?)?,
-                stop_epoch: unsigned(row.try_get("epoch")?)?.max(floor),
+                revision,
+                highest: revision.max(above).max(count("groups_rev")?),
+                stop_epoch: count("stop_epoch")?.max(floor),
+                calm_epoch: count("calm_epoch")?,
             };
             places.insert(uuid(&row, "id")?, place);
         }

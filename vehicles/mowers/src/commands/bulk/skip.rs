@@ -42,8 +42,5 @@ pub(super) fn reason(
 /// Whether a kind takes a turn of its vendor account. What holds a mower or
 /// sends it home never waits.
 pub(super) const fn is_paced(kind: CommandKind) -> bool {
-    !matches!(
-        kind,
-        CommandKind::EmergencyStop | CommandKind::PauseMow | CommandKind::ReturnToDock
-    )
+    !kind.calms() && !matches!(kind, CommandKind::EmergencyStop)
 }

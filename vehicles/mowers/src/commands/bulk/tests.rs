@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::bus::Stream;
-use crate::commands::testkit::{Asking, Cut, GROUP, Rig, mower, next, state};
-use crate::contract::{Activity, Status};
+use crate::commands::testkit::{Asking, Cut, GROUP, Holder, Rig, mower, next, state};
+use crate::contract::{Activity, Command, Status};
 
 fn start() -> Value {
     json!({ "kind": "start_mow", "area_ids": [Uuid::from_u128(1)] })
@@ -253,4 +253,110 @@ async fn a_bulk_is_read_as_far_as_it_is_seen() {
     rig.allow("observe", mower(2));
     let answer = rig.send(&read).await.json();
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(1));
+}
+
+/// Every mower has two areas: one of its own, numbered like it, and area 77.
+async fn maps(rig: &Rig) -> Vec<Holder> {
+    let mut holders = Vec::new();
+    for number in [1_u128, 2, 3] {
+        let subject = format!("gateway.mower.{}.map", mower(number));
+        let areas = json!([{ "id": Uuid::from_u128(number) }, { "id": Uuid::from_u128(77) }]);
+        let answer = move |_: &Value| Some(json!({ "found": { "areas": areas.clone() } }));
+        holders.push(Holder::answer(&rig.bus, &subject, answer).await);
+    }
+    holders
+}
+
+async fn started(rig: &Rig, id: Uuid) -> Vec<Uuid> {
+    let record = rig.record(id).await.expect("a record");
+    match record.envelope.command {
+        Command::StartMow(start) => start.area_ids,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn each_mower_of_a_start_mows_its_own_areas() {
+    let rig = north().await;
+    let _holders = maps(&rig).await;
+    let asking = Asking::group(json!({ "kind": "start_mow" }));
+    let answer = rig.send(&asking).await.json();
+    assert_eq!(answer["accepted"], 2, "{answer}");
+    for number in [1, 2] {
+        let areas = started(&rig, command_of(asking.operation, number)).await;
+        assert_eq!(areas, [number, 77].map(Uuid::from_u128));
+    }
+    let sent = next(&rig.bus, Stream::Command).await;
+    assert!(matches!(sent.command, Command::StartMow(start) if start.area_ids.len() == 2));
+}
+
+#[tokio::test]
+async fn areas_that_are_named_go_to_the_mowers_that_have_them() {
+    let rig = north().await;
+    let _holders = maps(&rig).await;
+    let areas = [2, 9].map(Uuid::from_u128);
+    let asking = Asking::group(json!({ "kind": "start_mow", "area_ids": areas }));
+    let answer = rig.send(&asking).await.json();
+    assert_eq!(
+        (&answer["accepted"], &answer["failed"]),
+        (&json!(1), &json!(1))
+    );
+    let first = command_of(asking.operation, 1);
+    assert_eq!(answer["items"][0]["command_id"], json!(first));
+    let record = rig.record(first).await.expect("a record");
+    assert_eq!(record.outcome.status, Status::Rejected);
+    let reason = record.outcome.reason.unwrap_or_default();
+    assert!(reason.starts_with("unknown-area"), "{reason}");
+    let second = command_of(asking.operation, 2);
+    assert_eq!(started(&rig, second).await, [Uuid::from_u128(2)]);
+    assert_eq!(rig.bus.published(), 1);
+    // What is read later says the same.
+    let path = format!("/api/v1/fleet/bulk/{}?account=acme", asking.operation);
+    let read = Asking::new("mowers.bulk.get", path, &Value::Null);
+    let read = rig.send(&read).await.json();
+    assert_eq!(read["items"][0]["result"], "failed");
+    assert_eq!(read["failed"], 1);
+}
+
+#[tokio::test]
+async fn all_areas_of_a_mower_that_nobody_holds_are_unknown() {
+    let rig = north().await;
+    let answer = rig
+        .send(&Asking::group(json!({ "kind": "start_mow" })))
+        .await;
+    let answer = answer.json();
+    assert_eq!(answer["items"][0]["reason"], "not-held");
+    assert_eq!((rig.count().await, rig.bus.published()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_start_of_many_names_no_path() {
+    let rig = north().await;
+    let start = json!({ "kind": "start_mow", "expected_path_hash": "ab".repeat(32) });
+    let none = (422, "invalid-request".to_owned(), "none".to_owned());
+    assert_eq!(rig.send(&Asking::group(start)).await.problem(), none);
+    let start = json!({ "kind": "start_mow", "area_ids": [] });
+    let none = (422, "invalid-request".to_owned(), "none".to_owned());
+    assert_eq!(rig.send(&Asking::group(start)).await.problem(), none);
+}
+
+#[tokio::test]
+async fn an_end_tells_nothing_of_the_mowers_that_are_hidden() {
+    let rig = Rig::new(6).await;
+    for number in 1..=6 {
+        rig.allow("start_mow", mower(number));
+    }
+    let asking = Asking::group(start());
+    let answer = rig.send(&asking).await.json();
+    assert_eq!(answer["expires_at"], "2026-05-01T10:00:31.000Z");
+    let path = format!("/api/v1/fleet/bulk/{}?account=acme", asking.operation);
+    let read = Asking::new("mowers.bulk.get", path, &Value::Null);
+    rig.rights.allowed.lock().expect("the rights").clear();
+    rig.allow("observe", mower(1));
+    let answer = rig.send(&read).await.json();
+    assert_eq!(answer["expires_at"], "2026-05-01T10:00:30.000Z");
+    assert_eq!(answer.get("target"), None, "{answer}");
+    rig.allow("observe", GROUP);
+    let answer = rig.send(&read).await.json();
+    assert_eq!(answer["target"], json!({ "type": "group", "id": GROUP }));
 }

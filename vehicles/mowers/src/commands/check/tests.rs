@@ -1,11 +1,10 @@
-use super::moves;
 use crate::contract::CommandKind;
 
 #[test]
 fn what_sets_in_motion_and_what_does_not() {
     let still: Vec<&str> = CommandKind::ALL
         .into_iter()
-        .filter(|kind| !moves(*kind))
+        .filter(|kind| !kind.moves())
         .map(CommandKind::as_str)
         .collect();
     let wanted = [

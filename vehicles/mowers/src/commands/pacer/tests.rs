@@ -14,8 +14,8 @@ fn five_at_once_then_five_a_second() {
     let wanted = [
         0, 0, 0, 0, 0, 1_000, 1_000, 1_000, 1_000, 1_000, 2_000, 2_000,
     ];
-    assert_eq!(turns, wanted.map(|milliseconds| Some(at(milliseconds))));
-    assert_eq!(pacer.turn("two", at(0)), Some(at(0)));
+    assert_eq!(turns, wanted.map(|milliseconds| Ok(at(milliseconds))));
+    assert_eq!(pacer.turn("two", at(0)), Ok(at(0)));
 }
 
 #[test]
@@ -35,11 +35,13 @@ fn never_more_than_five_in_any_second() {
 }
 
 #[test]
-fn a_turn_too_far_ahead_is_not_given() {
+fn a_turn_too_far_ahead_is_not_given_and_says_when_to_ask_again() {
     let pacer = Pacer::default();
-    let given = (0..2_000).filter_map(|_| pacer.turn("one", at(0))).count();
-    assert_eq!(given, 5 * 301);
+    let given = (0..2_000).filter_map(|_| pacer.turn("one", at(0)).ok());
+    assert_eq!(given.count(), 5 * 101, "a command to five hundred has room");
+    let again = Err(SignedDuration::from_secs(1));
+    assert_eq!(pacer.turn("one", at(0)), again);
     // A second later there is room for five more.
-    let later = (0..10).filter_map(|_| pacer.turn("one", at(1_000))).count();
-    assert_eq!(later, 5);
+    let later = (0..10).filter_map(|_| pacer.turn("one", at(1_000)).ok());
+    assert_eq!(later.count(), 5);
 }

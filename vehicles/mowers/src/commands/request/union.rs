@@ -18,6 +18,18 @@ const HEIGHT: (i64, i64) = (15, 100);
 
 /// The command that the members of an object say.
 pub(super) fn command(body: &mut Body) -> Option<Command> {
+    command_with(body, start)
+}
+
+/// The same for a command to many.
+pub(super) fn command_each(body: &mut Body) -> Option<Command> {
+    command_with(body, start_each)
+}
+
+fn command_with(
+    body: &mut Body,
+    start: impl FnOnce(&mut Body) -> Option<Start>,
+) -> Option<Command> {
     let given = body.required("kind");
     // The parameters of a kind that does not exist cannot be judged.
     let kind = word(
@@ -58,25 +70,49 @@ pub(super) fn command(body: &mut Body) -> Option<Command> {
 
 /// The parameters of a start.
 pub(super) fn start(body: &mut Body) -> Option<Start> {
-    let area_ids = areas(body);
-    let pattern = pattern(body);
-    let blade_height_mm = whole(body, "blade_height_mm", HEIGHT.0, HEIGHT.1);
-    let speed_mps = number(body, "speed_mps", SPEED);
-    let duration_min = whole(body, "duration_min", 1, 1_440);
+    let given = body.required("area_ids");
+    let area_ids = areas_of(body, given);
+    let start = work(body);
     let expected_path_hash = path_hash(body);
     Some(Start {
         area_ids: area_ids?,
-        pattern,
-        blade_height_mm,
-        speed_mps,
-        duration_min,
         expected_path_hash,
+        ..start
     })
+}
+
+/// The parameters of a start of many; no areas where none are named.
+fn start_each(body: &mut Body) -> Option<Start> {
+    let area_ids = match body.take("area_ids") {
+        None => Some(Vec::new()),
+        given => areas_of(body, given),
+    };
+    let start = work(body);
+    Some(Start {
+        area_ids: area_ids?,
+        ..start
+    })
+}
+
+/// How to mow, wherever that is.
+fn work(body: &mut Body) -> Start {
+    Start {
+        area_ids: Vec::new(),
+        pattern: pattern(body),
+        blade_height_mm: whole(body, "blade_height_mm", HEIGHT.0, HEIGHT.1),
+        speed_mps: number(body, "speed_mps", SPEED),
+        duration_min: whole(body, "duration_min", 1, 1_440),
+        expected_path_hash: None,
+    }
 }
 
 /// 1 to 60 areas, each once.
 pub(super) fn areas(body: &mut Body) -> Option<Vec<Uuid>> {
     let given = body.required("area_ids");
+    areas_of(body, given)
+}
+
+fn areas_of(body: &mut Body, given: Option<Json>) -> Option<Vec<Uuid>> {
     let ids = body.ids("area_ids", given, AREAS)?;
     if ids.is_empty() {
         let name = body.full("area_ids");

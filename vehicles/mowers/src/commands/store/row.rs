@@ -24,6 +24,7 @@ pub(super) fn read(row: &AnyRow) -> Result<Record, RecordsError> {
         priority: Priority::of(command.kind()),
         correlation_id: uuid(row, "correlation_id")?,
         stop_epoch: unsigned(row.try_get("stop_epoch")?)?,
+        calm_epoch: unsigned(row.try_get("calm_epoch")?)?,
         command,
     };
     Ok(Record {

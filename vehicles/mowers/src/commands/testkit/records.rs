@@ -32,6 +32,7 @@ pub(crate) fn record(mower: Uuid, command: Command) -> Record {
             priority: Priority::of(command.kind()),
             correlation_id: Uuid::from_u128(77),
             stop_epoch: 0,
+            calm_epoch: 0,
             command,
         },
         bulk_id: None,

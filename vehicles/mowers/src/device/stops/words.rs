@@ -44,6 +44,7 @@ pub(super) fn unreadable(shared: &Shared, held: &Held, id: Uuid, payload: &[u8])
         priority: Priority::Emergency,
         correlation_id: command_id,
         stop_epoch: 0,
+        calm_epoch: 0,
         command: Command::EmergencyStop { reason: None },
     }
 }

@@ -45,6 +45,7 @@ pub(crate) fn envelope(mower_id: Uuid, command: Command, now: Timestamp) -> Enve
         priority,
         correlation_id: Uuid::now_v7(),
         stop_epoch: 0,
+        calm_epoch: 0,
         command,
     }
 }

@@ -211,3 +211,78 @@ async fn a_resume_goes_on_with_the_path_it_names_or_not_at_all() {
         assert_eq!(rig.last(id).unwrap().0, expected);
     }
 }
+
+/// A command that was recorded when the mower had been calmed so often.
+async fn asked(rig: &Rig, command: Command, calm_epoch: u64) -> uuid::Uuid {
+    let mut envelope = rig.envelope(command);
+    envelope.calm_epoch = calm_epoch;
+    rig.publish(&envelope).await;
+    sleep(ms(100)).await;
+    envelope.command_id
+}
+
+fn superseded(rig: &Rig, id: uuid::Uuid) {
+    let last = rig.last(id).unwrap();
+    let expected = (Status::Rejected, "superseded-by-calming".to_owned());
+    assert_eq!(last, expected);
+    assert_eq!(rig.script.times_sent(id), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_is_still_planned_yields_to_what_calms() {
+    for calming in [Command::PauseMow {}, Command::ReturnToDock {}] {
+        let rig = Rig::start().await;
+        rig.script.plan.lock().unwrap().0 = ms(20_000);
+        let start = asked(&rig, expecting("aa"), 0).await;
+        let calm = asked(&rig, calming, 1).await;
+        superseded(&rig, start);
+        assert_eq!(rig.last(calm).unwrap().0, Status::Executed);
+        sleep(ms(40_000)).await;
+        superseded(&rig, start);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_before_a_pause_does_not_undo_it_when_it_comes_after_it() {
+    let rig = Rig::start().await;
+    let pause = asked(&rig, Command::PauseMow {}, 1).await;
+    assert_eq!(rig.last(pause).unwrap().0, Status::Executed);
+    let resume = Command::ResumeMow {
+        expected_path_hash: None,
+    };
+    for late in [
+        Command::StartMow(start_mow()),
+        resume,
+        Command::LeaveDock {},
+        Command::ReturnToDock {},
+    ] {
+        superseded(&rig, asked(&rig, late, 0).await);
+    }
+    // What does not move it, and what was asked after it, goes on.
+    for (later, epoch) in [
+        (Command::SetSpeed { speed_mps: 0.3 }, 0),
+        (Command::StartMow(start_mow()), 1),
+    ] {
+        let id = asked(&rig, later, epoch).await;
+        assert_eq!(rig.last(id).unwrap().0, Status::Executed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_calms_waits_for_nothing_that_was_not_sent() {
+    let rig = Rig::with(|config| config.bounds.queue = 2, 0).await;
+    *rig.script.commands.lock().unwrap() = Vendor::Silent;
+    asked(&rig, Command::StartMow(start_mow()), 0).await;
+    let resume = Command::ResumeMow {
+        expected_path_hash: None,
+    };
+    let motion = asked(&rig, resume, 0).await;
+    let speed = asked(&rig, Command::SetSpeed { speed_mps: 0.3 }, 0).await;
+    // The queue is full: there is room for what calms, and it goes first.
+    let pause = asked(&rig, Command::PauseMow {}, 1).await;
+    assert_eq!(rig.script.times_sent(pause), 1);
+    assert_eq!(rig.script.times_sent(speed), 0);
+    sleep(ms(20_000)).await;
+    superseded(&rig, motion);
+    assert_eq!(rig.script.times_sent(speed), 1);
+}
