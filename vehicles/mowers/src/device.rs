@@ -1,12 +1,14 @@
 //! The device gateway: the process that talks to mowers.
 //!
-//! It reads commands and stops from the bus, acts on each at most once and only
-//! while it is alive, and says what became of it exactly once. Its parts:
-//! `holding` (which mowers, by leases), `commands` and `worker` (normal
-//! commands, one after the other), `stops` (past everything), `answers` (what
-//! the vendor says), `results` (what the stream must hear), `ledger` and
-//! `journal` (what must not be forgotten), `drive`, `preview`, `requests` and
-//! `telemetry`.
+//! It acts on a command at most once and only within the command's life, and on a
+//! stop until the mower confirms it; for each it decides one end and publishes that
+//! until the stream has it. Its parts: `adapters` and `simulated` (the way to a
+//! mower), `holding` (which mowers, by leases), `reading` and `checks` (what came,
+//! and what a mower takes), `commands` and `worker` (normal commands, one after the
+//! other), `stops` (past everything), `answers` (what the vendor says), `results`
+//! (what the stream must hear), `ledger` and `journal` (what must not be forgotten),
+//! `drive`, `preview`, `requests` and `telemetry`. `roster` and `leases` are the
+//! fleet service's side of it.
 
 use std::sync::Arc;
 use std::time::Duration;

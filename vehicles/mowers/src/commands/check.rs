@@ -111,7 +111,9 @@ pub(super) fn present(ask: &Ask, kind: CommandKind, present: Present) -> Result<
         return Err(Problem::StoppedSince(detail));
     }
     if approved.fence.hierarchy_rev != revision {
-        let detail = "the mower was placed elsewhere after the plan was previewed".to_owned();
+        let detail = "the mower was changed after the plan was previewed: placed elsewhere, reached \
+                      in another way or only renamed; propose again";
+        let detail = detail.to_owned();
         return Err(Problem::PlanChanged(detail));
     }
     Ok(())

@@ -43,7 +43,7 @@ pub struct Session {
 pub struct Ended {
     /// When.
     pub at: Timestamp,
-    /// Why: `closed`, `idle`, `stopped`, `replaced`, ..
+    /// Why: `closed`, `idle`, `stopped`, `refused`, `lost` or what else a device gateway says.
     pub by: String,
 }
 

@@ -233,7 +233,7 @@ impl Problem {
             ),
             Self::PreviewRunning => (CONFLICT, "preview-running", "Preview is running", No),
             Self::StoppedSince(_) => (CONFLICT, "stopped-since", "Stopped since", No),
-            Self::PlanChanged(_) => (CONFLICT, "plan-changed", "Another path than approved", No),
+            Self::PlanChanged(_) => (CONFLICT, "plan-changed", "Not as approved", No),
             Self::BulkTooLarge(_) => (UNPROCESSABLE, "bulk-too-large", "Too many mowers", No),
             Self::BusUnavailable(_) => (UNAVAILABLE, "bus-unavailable", "Bus unavailable", No),
             Self::PublishUnconfirmed(_) => (

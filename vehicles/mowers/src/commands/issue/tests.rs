@@ -216,7 +216,12 @@ async fn a_dispatch_compares_the_fence() {
     .await;
     rig.place(mower(1), 2).await;
     refused(&rig, &dispatch(fence(epoch, 1), 1), (409, "authz-stale")).await;
-    refused(&rig, &dispatch(fence(epoch, 1), 2), (409, "plan-changed")).await;
+    let changed = refused(&rig, &dispatch(fence(epoch, 1), 2), (409, "plan-changed")).await;
+    let detail = changed["detail"].as_str().expect("a detail");
+    assert!(
+        detail.contains("renamed"),
+        "a new name is a change too: {detail}"
+    );
     refused(
         &rig,
         &dispatch(json!({ "stop_epoch": 1 }), 2),

@@ -1,3 +1,4 @@
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -253,4 +254,68 @@ proptest::proptest! {
         let _ = read(&bytes);
         let _ = read_stop(&bytes);
     }
+
+    /// JSON with the right names and anything in them: far behind the parser.
+    #[test]
+    fn no_values_break_the_reader(mut command in members(), kind in kind(), rest in members()) {
+        command.insert("kind".to_owned(), json!(kind));
+        let mut body = rest.clone();
+        body.insert("command".to_owned(), Value::Object(command.clone()));
+        let text = Value::Object(body).to_string();
+        match read(text.as_bytes()) {
+            Ok(request) => {
+                proptest::prop_assert_eq!(request.command.kind().as_str(), kind);
+                let again = serde_json::to_value(&request.command).expect("JSON");
+                proptest::prop_assert_eq!(taken(&again), request.command);
+            }
+            Err(Problem::Invalid(faults)) => proptest::prop_assert!(!faults.is_empty()),
+            Err(other) => proptest::prop_assert!(false, "{}", other),
+        }
+        let plain = Value::Object(command).to_string();
+        let _ = (read_plan(plain.as_bytes()), read_path(plain.as_bytes()), read_reset(plain.as_bytes()));
+        let words = read_stop(text.as_bytes());
+        proptest::prop_assert!(words.reason.is_none_or(|reason| reason.chars().count() <= 200));
+    }
+}
+
+/// The name of a kind.
+fn kind() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(CommandKind::ALL.map(CommandKind::as_str).to_vec())
+}
+
+/// Some of the names that bodies have, with values that are sometimes right.
+fn members() -> impl Strategy<Value = serde_json::Map<String, Value>> {
+    const NAMES: [&str; 16] = [
+        "area_ids",
+        "pattern",
+        "blade_height_mm",
+        "speed_mps",
+        "duration_min",
+        "expected_path_hash",
+        "height_mm",
+        "session_id",
+        "sequence",
+        "linear",
+        "angular",
+        "ttl_ms",
+        "reason",
+        "on_site_confirmed",
+        "ttl_seconds",
+        "correlation_id",
+    ];
+    let value = prop_oneof![
+        Just(json!(null)),
+        Just(json!(true)),
+        Just(json!([AREA])),
+        Just(json!(AREA)),
+        Just(json!({ "kind": "double", "spacing_cm": 20 })),
+        Just(json!("ab".repeat(32))),
+        (-2..120_i64).prop_map(|number| json!(number)),
+        any::<f64>().prop_map(|number| json!(number)),
+        any::<u64>().prop_map(|number| json!(number)),
+        ".{0,300}".prop_map(|text| json!(text)),
+    ];
+    let name = proptest::sample::select(NAMES.map(str::to_owned).to_vec());
+    proptest::collection::hash_map(name, value, 0..6)
+        .prop_map(|members| members.into_iter().collect())
 }

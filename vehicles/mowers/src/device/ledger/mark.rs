@@ -12,8 +12,10 @@ pub(crate) struct StopMark {
 }
 
 impl StopMark {
-    /// Whether a command was issued before the stop. Two rules, because a stop
-    /// that was sent while the records were down could not raise the epoch.
+    /// Whether a command was issued before the stop. Two rules, because neither
+    /// sees all: a stop that could not be read has no epoch, and a command of a
+    /// replica that has not heard of the stop, and whose clock is ahead, is issued
+    /// after it and has a lower epoch.
     pub(crate) fn supersedes(&self, epoch: u64, issued_at: Timestamp) -> bool {
         epoch < self.epoch || self.issued_at.is_some_and(|stop| issued_at <= stop)
     }

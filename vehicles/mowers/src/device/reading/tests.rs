@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
-use proptest::prelude::{any, proptest};
+use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
@@ -83,9 +84,60 @@ fn an_envelope_is_whole_or_refused_or_malformed() {
     check(set("command", start), true, "malformed");
 }
 
+/// The names of an envelope, and of what is in it.
+const PLACES: [&str; 12] = [
+    "/command_id",
+    "/mower_id",
+    "/account_id",
+    "/issued_by",
+    "/issued_by/kind",
+    "/issued_at",
+    "/expires_at",
+    "/priority",
+    "/correlation_id",
+    "/stop_epoch",
+    "/command",
+    "/command/kind",
+];
+
+fn anything() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!({"kind": "start_mow"})),
+        Just(json!(MOWER)),
+        any::<i64>().prop_map(|number| json!(number)),
+        any::<f64>().prop_map(|number| json!(number)),
+        ".{0,20}".prop_map(|text| json!(text)),
+    ]
+}
+
 proptest! {
     #[test]
-    fn nothing_panics(bytes in any::<Vec<u8>>()) {
+    fn no_bytes_panic(bytes in any::<Vec<u8>>()) {
         let _reading = parse(&bytes);
+    }
+
+    /// An envelope with one thing in it that is wrong, whole or cut off: what is
+    /// answered is answered to the command that it was.
+    #[test]
+    fn no_envelope_panics(place in select(PLACES.to_vec()), with in anything(), cut in any::<Index>()) {
+        let envelope: Envelope = envelope(MOWER, Command::PauseMow {}, noon());
+        let mut value = serde_json::to_value(&envelope).unwrap();
+        *value.pointer_mut(place).unwrap() = with;
+        let payload = serde_json::to_vec(&value).unwrap();
+        let id = envelope.command_id.to_string();
+        match read(&delivery(&id, MOWER, payload.clone()), false) {
+            Reading::Command(read) => prop_assert_eq!(read.command_id, envelope.command_id),
+            Reading::Refused(read, why) => {
+                prop_assert_eq!(read.command_id, envelope.command_id);
+                prop_assert!(why.starts_with("unsupported-kind") || why.starts_with("invalid-"));
+            }
+            Reading::Malformed(_) => {}
+        }
+        let cut = payload[..cut.index(payload.len())].to_vec();
+        let reading = read(&delivery(&id, MOWER, cut), false);
+        prop_assert!(matches!(reading, Reading::Malformed(_)));
     }
 }

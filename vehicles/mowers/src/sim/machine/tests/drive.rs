@@ -1,7 +1,8 @@
 //! Manual driving.
 
-use super::{Activity, Machine, Rig, frame};
+use super::{Activity, MOWER, Machine, Rig, frame};
 use crate::contract::Point;
+use crate::sim::garden::rectangle;
 
 fn drive(machine: &mut Machine, frame: &crate::contract::Drive) -> Result<(), &'static str> {
     machine.drive(frame)
@@ -135,16 +136,23 @@ fn the_stick_on_the_mower_goes_before_any_frame() {
 #[test]
 fn near_the_fence_it_warns_and_outside_it_stands() {
     let mut rig = rig();
-    rig.machine.displace(Point::new(10.0, 5.0), 0.0);
-    let mut sequence = 0;
+    rig.machine.replace_map(rectangle(MOWER, 30.0, 20.0));
+    rig.machine.displace(Point::new(24.0, 10.0), 0.0);
+    let (mut sequence, mut warned) = (0, 0);
     while rig.machine.truth().outside_m == 0.0 {
         sequence += 1;
         let driven = drive(&mut rig.machine, &frame(1, sequence, 0.5, 500));
         assert_eq!(driven, Ok(()));
         rig.run(0.2);
-        assert!(rig.machine.truth().fence_warning || rig.machine.truth().outside_m > 0.0);
-        assert!(sequence < 100);
+        let truth = rig.machine.truth();
+        if truth.outside_m == 0.0 {
+            // Five meters before the border, and no earlier.
+            assert_eq!(truth.fence_warning, truth.position.x > 25.0, "{truth:?}");
+            warned += u32::from(truth.fence_warning);
+        }
+        assert!(sequence < 200);
     }
+    assert!(warned > 50, "{warned}");
     rig.run(1.0);
     assert_eq!(rig.activity(), Activity::Paused);
     assert!(rig.machine.stands());
