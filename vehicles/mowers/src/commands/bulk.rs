@@ -115,11 +115,7 @@ async fn judge(
             id,
         })
         .collect();
-    fleet
-        .gateway
-        .judge(granted, &questions)
-        .await
-        .map_err(|error| Problem::AuthzUnavailable(error.to_string()))
+    fleet.judge(granted, &questions).await
 }
 
 fn plan(
