@@ -40,6 +40,7 @@ pub mod status;
 pub mod stop;
 pub mod stops;
 pub mod store;
+mod unsent;
 
 #[cfg(test)]
 pub(crate) mod testkit;

@@ -13,7 +13,7 @@ use super::check::{self, Present};
 use super::counters::HandedOn;
 use super::record::{AreaClear, Decided, Outcome, Record};
 use super::request::Request;
-use super::{calming, epochs, publish, status, store};
+use super::{calming, epochs, publish, status, store, unsent};
 use crate::bus::Published;
 use crate::contract::{Command, Envelope, Priority};
 use crate::crash::CrashPoint;
@@ -218,7 +218,7 @@ impl Handed {
 pub(super) fn superseded(now: Timestamp) -> Outcome {
     Outcome {
         status: crate::contract::Status::Rejected,
-        reason: Some("superseded-by-stop: it was not sent".to_owned()),
+        reason: Some(unsent::STOPPED.to_owned()),
         result_at: Some(now),
         late: None,
     }

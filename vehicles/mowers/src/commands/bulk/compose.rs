@@ -13,13 +13,10 @@ use super::{Bulk, Candidate, Plan, Written, skip};
 use crate::commands::life;
 use crate::commands::paced::Waiting;
 use crate::commands::record::{Decided, Outcome, Record};
+use crate::commands::unsent::NO_AREA;
 use crate::contract::{Command, Envelope, Priority, Status};
 use crate::hierarchy::roster::Member;
 use crate::service::Fleet;
-
-/// The reason of a start that names no area of the mower's.
-pub(super) const NO_AREA: &str =
-    "unknown-area: none of the areas is on the mower's map; it was not sent";
 
 /// What the transaction found.
 pub(super) struct Found {
