@@ -51,6 +51,7 @@ use counters::Counters;
 use epochs::StopEpochs;
 use paced::Paced;
 use pacer::Pacer;
+use results::Looks;
 use spool::{Spool, SpoolError};
 use stop::rate::StopRate;
 
@@ -70,6 +71,8 @@ pub struct Control {
     pub paced: Paced,
     /// How often each issuer stops.
     pub stop_rate: StopRate,
+    /// How often results of unknown commands were looked at.
+    pub looks: Looks,
     /// What happened so often.
     pub counters: Counters,
 }
@@ -103,6 +106,7 @@ impl Control {
             pacer: Pacer::default(),
             paced: Paced::default(),
             stop_rate: StopRate::default(),
+            looks: Looks::default(),
             counters: Counters::default(),
         })
     }
