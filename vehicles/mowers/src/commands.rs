@@ -34,6 +34,7 @@ pub mod record;
 pub mod request;
 pub mod results;
 pub mod retention;
+mod room;
 pub mod settle;
 pub mod spool;
 pub mod status;

@@ -13,7 +13,7 @@ use super::check::{self, Present};
 use super::counters::HandedOn;
 use super::record::{AreaClear, Decided, Outcome, Record};
 use super::request::Request;
-use super::{calming, epochs, publish, status, store, unsent};
+use super::{calming, epochs, publish, room, status, store, unsent};
 use crate::bus::Published;
 use crate::contract::{Command, Envelope, Priority};
 use crate::crash::CrashPoint;
@@ -91,6 +91,10 @@ async fn write(
     let mut command = request.command;
     check::present(ask, kind, present)?;
     check::bind(ask, &mut command)?;
+    let lately = room::lately(&mut change, &[mower], now).await?;
+    if !room::takes(kind, lately.get(&mower).copied().unwrap_or_default()) {
+        return Err(Problem::BusUnavailable(room::FULL.to_owned()));
+    }
     let calm_epoch = match kind.calms() {
         true => {
             let raised = calming::raise(&mut change, &[mower]).await?;

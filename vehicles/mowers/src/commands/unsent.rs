@@ -30,6 +30,9 @@ pub(super) const LATE: &str = "unsent: its turn came after its life";
 /// Nobody could look whether it may be sent.
 pub(super) const UNSEEN: &str = "records-unavailable: it was not sent";
 
+/// Nobody holds the mower.
+pub(super) const NOT_HELD: &str = "not-held: no device gateway holds the mower; it was not sent";
+
 /// The service ended before its turn.
 pub(super) const ENDED: &str = "service-ended: it was not sent";
 
