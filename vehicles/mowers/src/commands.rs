@@ -28,6 +28,7 @@ pub mod life;
 pub mod overtaken;
 pub mod paced;
 pub mod pacer;
+mod presence;
 pub mod publish;
 pub mod reads;
 pub mod record;

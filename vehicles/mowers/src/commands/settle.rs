@@ -106,6 +106,7 @@ fn refusal(record: &Record) -> Option<Problem> {
         Had::Nobody if reason == unsent::STOPPED => Some(Problem::StoppedSince(
             "the mower was stopped while this was on its way".to_owned(),
         )),
+        Had::Nobody if reason == unsent::NOT_HELD => Some(Problem::NotHeld),
         _ => None,
     }
 }

@@ -40,7 +40,9 @@ pub(super) const ENDED: &str = "service-ended: it was not sent";
 pub(super) const NOT_STOPPED: &str = "not-stopped";
 
 /// All whole texts.
-const OURS: [&str; 7] = [STOPPED, CALMED, STALE, NO_AREA, LATE, UNSEEN, ENDED];
+const OURS: [&str; 8] = [
+    STOPPED, CALMED, STALE, NO_AREA, LATE, UNSEEN, NOT_HELD, ENDED,
+];
 
 /// Who had a command, as far as its record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

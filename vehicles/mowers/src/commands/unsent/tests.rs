@@ -1,4 +1,4 @@
-use super::{CALMED, Had, NO_AREA, STALE, STOPPED, had};
+use super::{CALMED, Had, NO_AREA, NOT_HELD, STALE, STOPPED, had};
 use crate::commands::record::{Late, Outcome};
 use crate::commands::testkit::noon;
 use crate::contract::Status;
@@ -19,6 +19,7 @@ fn what_the_service_ended_itself_is_told_from_what_a_device_gateway_ended() {
         (Status::Rejected, CALMED, Had::Nobody),
         (Status::Rejected, STALE, Had::Nobody),
         (Status::Rejected, NO_AREA, Had::Nobody),
+        (Status::Failed, NOT_HELD, Had::Nobody),
         (Status::Failed, "bus-unavailable: full", Had::Nobody),
         (Status::Failed, "not-stopped: it is away", Had::Nobody),
         (Status::Failed, "publish-unconfirmed: slow", Had::Unclear),
