@@ -48,6 +48,8 @@ mod unsent;
 pub(crate) mod testkit;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words;
 
 use counters::Counters;
 use epochs::StopEpochs;
