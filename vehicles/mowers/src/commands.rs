@@ -28,12 +28,14 @@ pub mod life;
 pub mod overtaken;
 pub mod paced;
 pub mod pacer;
+mod presence;
 pub mod publish;
 pub mod reads;
 pub mod record;
 pub mod request;
 pub mod results;
 pub mod retention;
+mod room;
 pub mod settle;
 pub mod spool;
 pub mod status;
@@ -41,16 +43,20 @@ pub mod stop;
 pub mod stoppers;
 pub mod store;
 pub mod unconfirmed;
+mod unsent;
 
 #[cfg(test)]
 pub(crate) mod testkit;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words;
 
 use counters::Counters;
 use epochs::StopEpochs;
 use paced::Paced;
 use pacer::Pacer;
+use results::Looks;
 use spool::{Spool, SpoolError};
 use stop::rate::StopRate;
 
@@ -70,6 +76,8 @@ pub struct Control {
     pub paced: Paced,
     /// How often each issuer stops.
     pub stop_rate: StopRate,
+    /// How often results of unknown commands were looked at.
+    pub looks: Looks,
     /// What happened so often.
     pub counters: Counters,
 }
@@ -103,6 +111,7 @@ impl Control {
             pacer: Pacer::default(),
             paced: Paced::default(),
             stop_rate: StopRate::default(),
+            looks: Looks::default(),
             counters: Counters::default(),
         })
     }

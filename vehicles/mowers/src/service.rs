@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use interlock_guard::Clock;
+use interlock_guard::evaluations::{Question, Verdict};
+use interlock_guard::{Clock, Granted};
 use jiff::Timestamp;
 
 use crate::bus::Bus;
@@ -25,6 +26,7 @@ pub mod router;
 pub mod settings;
 pub mod settle;
 
+use problem::Problem;
 use settings::Settings;
 
 /// The name of this service in the surface, in grants and in the feed.
@@ -63,5 +65,23 @@ impl Fleet {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Asks the gateway what a caller may do; one verdict for each question, in
+    /// their order. Which gateway was asked and why it did not answer is for the
+    /// log alone: callers learn no addresses.
+    ///
+    /// # Errors
+    /// [`Problem::AuthzUnavailable`].
+    pub async fn judge(
+        &self,
+        granted: &Granted,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Verdict>, Problem> {
+        let judged = self.gateway.judge(granted, questions).await;
+        judged.map_err(|error| {
+            tracing::warn!("the gateway did not judge: {error}");
+            Problem::AuthzUnavailable("ask again".to_owned())
+        })
     }
 }

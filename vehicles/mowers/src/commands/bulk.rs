@@ -18,7 +18,7 @@ use super::ask::Ask;
 use super::paced::Waiting;
 use super::record::{AreaClear, Record};
 use super::request::Request;
-use super::{calming, check, issue, paced, status, store};
+use super::{calming, check, issue, paced, room, status, store};
 use crate::contract::{Command, CommandKind};
 use crate::crash::CrashPoint;
 use crate::hierarchy::roster::Member;
@@ -115,11 +115,7 @@ async fn judge(
             id,
         })
         .collect();
-    fleet
-        .gateway
-        .judge(granted, &questions)
-        .await
-        .map_err(|error| Problem::AuthzUnavailable(error.to_string()))
+    fleet.judge(granted, &questions).await
 }
 
 fn plan(
@@ -197,7 +193,12 @@ impl Bulk {
             true => calming::raise(&mut change, &mowers).await?,
             false => HashMap::new(),
         };
-        let found = Found { places, calmed };
+        let lately = room::lately(&mut change, &mowers, now).await?;
+        let found = Found {
+            places,
+            calmed,
+            lately,
+        };
         let written = self.compose(fleet, (id, account_id), plan, &found, now);
         let sent = written.records.iter().map(|(_, it)| &it.record);
         let records: Vec<Record> = sent.chain(&written.refused).cloned().collect();

@@ -13,7 +13,7 @@ use super::check::{self, Present};
 use super::counters::HandedOn;
 use super::record::{AreaClear, Decided, Outcome, Record};
 use super::request::Request;
-use super::{calming, epochs, publish, status, store};
+use super::{calming, epochs, presence, publish, room, status, store, unsent};
 use crate::bus::Published;
 use crate::contract::{Command, Envelope, Priority};
 use crate::crash::CrashPoint;
@@ -91,6 +91,10 @@ async fn write(
     let mut command = request.command;
     check::present(ask, kind, present)?;
     check::bind(ask, &mut command)?;
+    let lately = room::lately(&mut change, &[mower], now).await?;
+    if !room::takes(kind, lately.get(&mower).copied().unwrap_or_default()) {
+        return Err(Problem::BusUnavailable(room::FULL.to_owned()));
+    }
     let calm_epoch = match kind.calms() {
         true => {
             let raised = calming::raise(&mut change, &[mower]).await?;
@@ -157,32 +161,33 @@ async fn placed(change: &mut sqlx::AnyConnection, mower: Uuid) -> Result<Placed,
     })
 }
 
-/// Publishes what is on record, unless a stop came meanwhile.
+/// Publishes what is on record, unless nobody holds the mower or a stop came
+/// meanwhile.
 ///
 /// SAFETY-STOP: a stop raises the epoch before it is published, and the command
 /// carries the epoch it was checked against: so either it is not published, or
 /// the mower's gateway refuses it.
 pub(super) async fn hand_on(fleet: &Fleet, record: &Record) -> Handed {
     let envelope = &record.envelope;
-    if envelope.command.kind().moves()
-        && fleet.control.epochs.current(envelope.mower_id) > envelope.stop_epoch
-    {
-        fleet
-            .control
-            .counters
-            .commands
-            .add(envelope.command.kind(), HandedOn::Superseded);
+    let kind = envelope.command.kind();
+    let counters = &fleet.control.counters;
+    // What calms goes out whatever there is to doubt.
+    if !kind.calms() && presence::is_nobody(fleet, envelope).await {
+        counters.commands.add(kind, HandedOn::Refused);
+        return Handed::NotHeld;
+    }
+    if kind.moves() && fleet.control.epochs.current(envelope.mower_id) > envelope.stop_epoch {
+        counters.commands.add(kind, HandedOn::Superseded);
         return Handed::Superseded;
     }
     let now = fleet.now();
     let published = publish::publish(&*fleet.bus, envelope, now, publish::CONFIRM).await;
-    let counters = &fleet.control.counters;
     let end = match &published {
         Published::Stored { .. } => HandedOn::Queued,
         Published::Refused(_) => HandedOn::Refused,
         Published::Unconfirmed(_) => HandedOn::Unconfirmed,
     };
-    counters.commands.add(envelope.command.kind(), end);
+    counters.commands.add(kind, end);
     Handed::Tried(published)
 }
 
@@ -190,6 +195,8 @@ pub(super) async fn hand_on(fleet: &Fleet, record: &Record) -> Handed {
 pub(super) enum Handed {
     /// The mower was stopped first: nothing was published.
     Superseded,
+    /// Nobody holds the mower: nothing was published.
+    NotHeld,
     /// It was published once.
     Tried(Published),
 }
@@ -199,6 +206,7 @@ impl Handed {
     pub(super) fn outcome(&self, now: Timestamp) -> Option<Outcome> {
         match self {
             Self::Superseded => Some(superseded(now)),
+            Self::NotHeld => Some(not_held(now)),
             Self::Tried(published) => publish::failed(published, now),
         }
     }
@@ -209,6 +217,7 @@ impl Handed {
             Self::Superseded => Some(Problem::StoppedSince(
                 "the mower was stopped while this was on its way; nothing was sent".to_owned(),
             )),
+            Self::NotHeld => Some(Problem::NotHeld),
             Self::Tried(published) => publish::problem(published),
         }
     }
@@ -218,7 +227,17 @@ impl Handed {
 pub(super) fn superseded(now: Timestamp) -> Outcome {
     Outcome {
         status: crate::contract::Status::Rejected,
-        reason: Some("superseded-by-stop: it was not sent".to_owned()),
+        reason: Some(unsent::STOPPED.to_owned()),
+        result_at: Some(now),
+        late: None,
+    }
+}
+
+/// The end of a command to a mower that nobody holds.
+fn not_held(now: Timestamp) -> Outcome {
+    Outcome {
+        status: crate::contract::Status::Failed,
+        reason: Some(unsent::NOT_HELD.to_owned()),
         result_at: Some(now),
         late: None,
     }

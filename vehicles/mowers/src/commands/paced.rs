@@ -21,7 +21,7 @@ use super::bulk::places::{self, Place};
 use super::counters::HandedOn;
 use super::issue::{self, Handed};
 use super::record::{Outcome, Record};
-use super::status;
+use super::{status, unsent};
 use crate::bus::Published;
 use crate::contract::Status;
 use crate::records::RecordsError;
@@ -154,32 +154,24 @@ fn overtaken(
     let counters = &fleet.control.counters;
     if fleet.now() >= envelope.expires_at {
         counters.paced_unsent.add();
-        return Some((Status::Expired, "unsent: its turn came after its life"));
+        return Some((Status::Expired, unsent::LATE));
     }
     let place = match places {
         Ok(places) => places.get(&envelope.mower_id),
         Err(error) => {
             tracing::warn!("a paced command is not sent without the records: {error}");
-            return Some((Status::Failed, "records-unavailable: it was not sent"));
+            return Some((Status::Failed, unsent::UNSEEN));
         }
     };
     let Some(place) = place.filter(|place| place.highest <= waiting.judged) else {
-        return Some((
-            Status::Rejected,
-            "authz-stale: the mower, or what it lies in, changed while this waited; \
-             it was not sent",
-        ));
+        return Some((Status::Rejected, unsent::STALE));
     };
     // SAFETY-STOP: what was asked before it must not undo a calming command. One
     // that is recorded from here on is compared by the mower's gateway.
     let kind = envelope.command.kind();
     if kind.yields_to_calming() && place.calm_epoch > envelope.calm_epoch {
         counters.commands.add(kind, HandedOn::Superseded);
-        return Some((
-            Status::Rejected,
-            "superseded-by-calming: it was paused or sent home after this was asked; \
-             it was not sent",
-        ));
+        return Some((Status::Rejected, unsent::CALMED));
     }
     None
 }
@@ -191,11 +183,7 @@ pub async fn end(fleet: &Fleet) {
         .iter()
         .map(|it| it.record.envelope.command_id)
         .collect();
-    let outcome = ended(
-        Status::Failed,
-        "service-ended: it was not sent",
-        fleet.now(),
-    );
+    let outcome = ended(Status::Failed, unsent::ENDED, fleet.now());
     if let Err(error) = status::close(&fleet.records, &ids, &outcome).await {
         tracing::error!("the ends of paced commands are not recorded: {error}");
     }

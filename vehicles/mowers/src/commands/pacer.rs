@@ -23,7 +23,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// No turn lies further ahead: a start that waits longer is not wanted any more.
 /// Enough for five hundred starts at once.
-const AHEAD: Duration = Duration::from_secs(100);
+pub(super) const AHEAD: Duration = Duration::from_secs(100);
 
 /// Vendor accounts remembered; those whose turns are over go first.
 const ACCOUNTS: usize = 4_096;

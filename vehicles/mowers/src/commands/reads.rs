@@ -142,8 +142,7 @@ async fn sight_of(
         kind,
         id: &id,
     };
-    let judged = fleet.gateway.judge(granted, &[question]).await;
-    let verdicts = judged.map_err(|error| Problem::AuthzUnavailable(error.to_string()))?;
+    let verdicts = fleet.judge(granted, &[question]).await?;
     let named = verdicts.first().is_some_and(|verdict| verdict.visible);
     Ok((sight(fleet, granted, account, mowers).await?, named))
 }
@@ -167,9 +166,7 @@ async fn sight(
         id,
     });
     let questions: Vec<Question<'_>> = std::iter::once(whole).chain(each).collect();
-    let judged = fleet.gateway.judge(granted, &questions).await;
-    let verdicts = judged.map_err(|error| Problem::AuthzUnavailable(error.to_string()))?;
-    let mut verdicts = verdicts.into_iter();
+    let mut verdicts = fleet.judge(granted, &questions).await?.into_iter();
     if verdicts.next().is_some_and(|whole| whole.visible) {
         return Ok(Sight::Account);
     }

@@ -1,11 +1,13 @@
 //! What the device gateways say became of commands, taken from the bus.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::status::{self, Moved};
 use crate::bus::{BusError, Consumer, Delivery, Receipt, Stream};
@@ -24,7 +26,34 @@ const TOGETHER: usize = 64;
 
 /// A stop is published before it is on record. So a result of a command that
 /// nobody knows is looked at again a few times before it counts as unknown.
-const LOOKS: u64 = 5;
+const LOOKS: u32 = 5;
+
+/// Unknown commands remembered; then all are forgotten, and looked for anew.
+const UNKNOWN: usize = 4_096;
+
+/// How often the records answered that they have no such command. Deliveries
+/// do not count: they come also while the records are away.
+#[derive(Debug, Default)]
+pub struct Looks(Mutex<HashMap<Uuid, u32>>);
+
+impl Looks {
+    /// Once more; how often that is.
+    fn again(&self, id: Uuid) -> u32 {
+        let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if looks.len() >= UNKNOWN {
+            looks.clear();
+        }
+        let count = looks.entry(id).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    /// It is known, or given up.
+    fn done(&self, id: Uuid) {
+        let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.remove(&id);
+    }
+}
 
 /// The durable consumer that all replicas share.
 #[must_use]
@@ -34,7 +63,8 @@ pub fn consumer() -> Consumer {
         durable: Some("fleet-command-results".to_owned()),
         subjects: vec!["command.result.mower.*".to_owned()],
         ack_wait: Duration::from_secs(10),
-        max_deliver: 20,
+        // However long the records are away, no end of a command is lost.
+        max_deliver: 0,
         max_ack_pending: 256,
     }
 }
@@ -178,6 +208,9 @@ fn answer(
 ) -> Answered {
     let counters = &fleet.control.counters;
     let id = result.command_id;
+    if written.as_ref().is_ok_and(|moved| *moved != Moved::Unknown) {
+        fleet.control.looks.done(id);
+    }
     match written {
         Ok(Moved::Forward) => {
             counters.results.add(result.status);
@@ -199,26 +232,33 @@ fn answer(
             tracing::error!(%id, %mower, "alarm: a result from somebody who does not hold the mower");
             Answered::Ack
         }
-        Ok(Moved::Unknown) => unknown(fleet, result, attempt),
+        Ok(Moved::Unknown) => unknown(fleet, id),
         Err(RecordsError::Unavailable(error)) => {
             tracing::warn!(%id, "a result is not written yet: {error}");
             Answered::Silent
         }
         Err(error) => {
             tracing::error!(%id, "a result is not written: {error}");
-            Answered::Retry(AGAIN)
+            Answered::Retry(AGAIN * 2_u32.saturating_pow(rarer(attempt)))
         }
     }
 }
 
+/// What cannot be written for another reason is tried for as long as it lives,
+/// and ever more rarely.
+fn rarer(attempt: u64) -> u32 {
+    u32::try_from(attempt.saturating_sub(1)).map_or(7, |before| before.min(7))
+}
+
 /// Never makes a row: motion is on record before it is published, so this is
 /// another installation's, or a purged one's, or a stop's that is being written.
-fn unknown(fleet: &Fleet, result: &CommandResult, attempt: u64) -> Answered {
-    let id = result.command_id;
-    if fleet.control.spool.holds(id) || attempt < LOOKS {
-        let seconds = 1_u64 << attempt.min(4);
-        return Answered::Retry(Duration::from_millis(250 * seconds));
+fn unknown(fleet: &Fleet, id: Uuid) -> Answered {
+    let looks = fleet.control.looks.again(id);
+    if fleet.control.spool.holds(id) || looks < LOOKS {
+        let quarters = 1_u64 << looks.min(4);
+        return Answered::Retry(Duration::from_millis(250 * quarters));
     }
+    fleet.control.looks.done(id);
     fleet.control.counters.results_unknown.add();
     tracing::warn!(%id, "a result of a command that nobody knows");
     Answered::Ack

@@ -3,10 +3,9 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::compose::NO_AREA;
 use super::kept::{Head, Target};
-use crate::commands::publish;
 use crate::commands::record::{Record, millis};
+use crate::commands::unsent::{self, Had};
 use crate::contract::{CommandKind, Status};
 
 /// More items than this are counted, not listed.
@@ -110,18 +109,11 @@ impl Item {
     #[must_use]
     pub fn of(record: &Record) -> Self {
         let outcome = &record.outcome;
-        let reason = outcome.reason.as_deref().unwrap_or_default();
-        let unsent = [publish::REFUSED, publish::UNCONFIRMED, "not-stopped"];
-        let failed = match outcome.status {
-            Status::Failed => unsent.iter().any(|word| reason.starts_with(word)),
-            // Ours alone: a device gateway that finds no such area had it.
-            Status::Rejected => reason == NO_AREA,
-            _ => false,
-        };
         Self {
-            result: match failed {
-                true => ItemResult::Failed,
-                false => ItemResult::Accepted,
+            result: match unsent::had(outcome) {
+                Had::Unclear if outcome.status.is_final() => ItemResult::Failed,
+                Had::Nobody => ItemResult::Failed,
+                Had::Unclear | Had::Somebody => ItemResult::Accepted,
             },
             reason: outcome.reason.clone(),
             status: Some(outcome.status),

@@ -10,16 +10,13 @@ use super::areas::Areas;
 use super::kept::Head;
 use super::places::Place;
 use super::{Bulk, Candidate, Plan, Written, skip};
-use crate::commands::life;
 use crate::commands::paced::Waiting;
 use crate::commands::record::{Decided, Outcome, Record};
+use crate::commands::unsent::NO_AREA;
+use crate::commands::{life, room};
 use crate::contract::{Command, Envelope, Priority, Status};
 use crate::hierarchy::roster::Member;
 use crate::service::Fleet;
-
-/// The reason of a start that names no area of the mower's.
-pub(super) const NO_AREA: &str =
-    "unknown-area: none of the areas is on the mower's map; it was not sent";
 
 /// What the transaction found.
 pub(super) struct Found {
@@ -27,6 +24,8 @@ pub(super) struct Found {
     pub(super) places: HashMap<Uuid, Place>,
     /// Their new calm epochs, where the command calms.
     pub(super) calmed: HashMap<Uuid, u64>,
+    /// How many commands they had lately.
+    pub(super) lately: HashMap<Uuid, u64>,
 }
 
 /// What is the same for all.
@@ -65,6 +64,11 @@ impl Bulk {
             fleet.control.epochs.learn(mower, place.stop_epoch);
             if let Some(reason) = self.outdated(fleet, &candidate, place) {
                 items.push(Item::failed(mower, None, reason));
+                continue;
+            }
+            let lately = found.lately.get(&mower).copied().unwrap_or_default();
+            if !room::takes(kind, lately) {
+                items.push(Item::failed(mower, None, room::FULL));
                 continue;
             }
             let make = |command, turn| {

@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::answer::Item;
 use crate::bus::Stream;
-use crate::commands::testkit::{Asking, Cut, GROUP, Holder, Rig, mower, next, state};
+use crate::commands::testkit::{Asking, Cut, GROUP, Holder, Rig, mower, next, record, state};
+use crate::commands::unsent;
 use crate::contract::{Activity, Command, Status};
 
 fn start() -> Value {
@@ -165,7 +167,14 @@ async fn an_unreachable_gateway_commands_nothing() {
         .silent
         .store(true, std::sync::atomic::Ordering::SeqCst);
     let none = (503, "authz-unavailable".to_owned(), "none".to_owned());
-    assert_eq!(rig.send(&asking).await.problem(), none);
+    let read = format!("/api/v1/fleet/bulk/{}?account=acme", asking.operation);
+    let read = Asking::new("mowers.bulk.get", read, &Value::Null);
+    for asking in [&asking, &read] {
+        let reply = rig.send(asking).await;
+        assert_eq!(reply.problem(), none);
+        // Not where it was looked for.
+        assert!(!reply.text.contains("127.0.0.1"), "{}", reply.text);
+    }
     assert_eq!((rig.count().await, rig.bus.published()), (0, 0));
 }
 
@@ -359,4 +368,20 @@ async fn an_end_tells_nothing_of_the_mowers_that_are_hidden() {
     rig.allow("observe", GROUP);
     let answer = rig.send(&read).await.json();
     assert_eq!(answer["target"], json!({ "type": "group", "id": GROUP }));
+}
+
+#[test]
+fn what_a_stop_overtook_reads_as_it_was_answered() {
+    let reads = |status, reason: &str| {
+        let mut record = record(mower(1), Command::LeaveDock {});
+        record.outcome.status = status;
+        record.outcome.reason = Some(reason.to_owned());
+        let item = serde_json::to_value(Item::of(&record)).expect("JSON");
+        item["result"].as_str().map(str::to_owned)
+    };
+    // Here, before it was sent; and at the device gateway, which had it.
+    let here = reads(Status::Rejected, unsent::STOPPED);
+    assert_eq!(here.as_deref(), Some("failed"));
+    let there = reads(Status::Rejected, "superseded-by-stop");
+    assert_eq!(there.as_deref(), Some("accepted"));
 }

@@ -1,9 +1,15 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::{Settled, by_records};
 use crate::bus::Stream;
-use crate::commands::testkit::{Asking, Rig, mower, next, say, take_results};
-use crate::contract::Status;
+use crate::commands::bulk::kept::{Head, Target};
+use crate::commands::record::{Outcome, Record};
+use crate::commands::testkit::{
+    ACCOUNT, Asking, GROUP, Rig, mower, next, noon, record, say, take_results,
+};
+use crate::commands::{publish, unsent};
+use crate::contract::{Command, CommandKind, Status};
 use crate::crash::{Crash, CrashPoint};
 
 fn start() -> Asking {
@@ -106,5 +112,86 @@ async fn a_death_around_the_publish_of_a_stop_leaves_a_raised_epoch() {
         assert_eq!(rig.send(&asking).await.status, 202, "{point:?}");
         let again = self::settled(&rig, asking.operation).await;
         assert_eq!(stands(&again), ("done", "done"));
+    }
+}
+
+/// A death of a start of two mowers at `point`.
+async fn many_died(point: CrashPoint) -> (Rig, Uuid) {
+    let (crash, there) = Crash::hang(point);
+    let rig = Rig::with(2, crash).await;
+    for number in [1, 2] {
+        rig.allow("start_mow", mower(number));
+    }
+    let asking = Asking::group(json!({ "kind": "start_mow", "area_ids": [Uuid::from_u128(1)] }));
+    tokio::select! {
+        reply = rig.send(&asking) => panic!("{}", reply.text),
+        () = there.notified() => {}
+    }
+    (rig.again().await, asking.operation)
+}
+
+#[tokio::test]
+async fn many_that_died_before_their_publish_are_not_said_to_be_sent() {
+    let (rig, bulk) = many_died(CrashPoint::CommandCommitted).await;
+    let running = settled(&rig, bulk).await;
+    assert_eq!(stands(&running), ("running", "maybe"));
+    rig.pass(36_000);
+    let over = settled(&rig, bulk).await;
+    assert_eq!(stands(&over), ("done", "maybe"));
+    assert_eq!(over["answer"]["status"], 503);
+    assert_eq!(rig.bus.published(), 0);
+}
+
+fn bulk_of(outcomes: &[(Status, &str)]) -> (Head, Vec<Record>) {
+    let head = Head {
+        bulk_id: Uuid::from_u128(7),
+        account_id: ACCOUNT.to_owned(),
+        kind: CommandKind::StartMow,
+        target: Target::Group(GROUP),
+        issued_at: noon(),
+        expires_at: noon(),
+    };
+    let records = (1..).zip(outcomes).map(|(number, (status, reason))| {
+        let mut record = record(mower(number), Command::LeaveDock {});
+        record.outcome = Outcome {
+            status: *status,
+            reason: Some((*reason).to_owned()),
+            result_at: Some(noon()),
+            late: None,
+        };
+        record
+    });
+    (head, records.collect())
+}
+
+#[test]
+fn many_were_handed_on_when_one_of_them_was() {
+    let refused = (Status::Failed, publish::REFUSED);
+    let unclear = (Status::Failed, publish::UNCONFIRMED);
+    let stopped = (Status::Rejected, unsent::STOPPED);
+    let no_area = (Status::Rejected, unsent::NO_AREA);
+    let queued = (Status::Accepted, "");
+    let late = noon() + jiff::SignedDuration::from_secs(60);
+    for (outcomes, expected) in [
+        (&[][..], "Done 202"),
+        (&[refused, queued], "Done 202"),
+        (&[unclear, queued], "Done 202"),
+        (&[refused, unclear], "Maybe 503"),
+        (&[refused, no_area], "None 503"),
+        (&[stopped], "None 409"),
+        (&[no_area], "Done 202"),
+    ] {
+        let (head, records) = bulk_of(outcomes);
+        let over = by_records(&head, &records, late).expect("a word");
+        let Settled::Done(effect, answer) = over else {
+            panic!("{outcomes:?} runs for ever");
+        };
+        assert_eq!(
+            format!("{effect:?} {}", answer.status),
+            expected,
+            "{outcomes:?}"
+        );
+        let early = by_records(&head, &records, noon()).expect("a word");
+        assert_eq!(early == Settled::Running, outcomes.contains(&unclear));
     }
 }

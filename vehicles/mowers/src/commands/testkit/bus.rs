@@ -1,6 +1,6 @@
 //! The local bus with a cut in it.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,15 +34,32 @@ const CUTS: [Cut; 6] = [
     Cut::All,
 ];
 
+/// What a device gateway says that holds a mower and knows nothing of it.
+const HELD: &[u8] = br#"{"error":{"code":"unavailable","detail":"offline"}}"#;
+
 /// A local bus that can be cut, and counts.
-#[derive(Default)]
 pub(crate) struct CutBus {
     bus: LocalBus,
     cut: AtomicU8,
     published: AtomicU64,
     stops: AtomicU64,
+    /// A device gateway holds every mower, and says no more than that.
+    pub(crate) held: AtomicBool,
     /// Subjects of these mowers are refused.
     pub(crate) refused: std::sync::Mutex<Vec<String>>,
+}
+
+impl Default for CutBus {
+    fn default() -> Self {
+        Self {
+            bus: LocalBus::default(),
+            cut: AtomicU8::default(),
+            published: AtomicU64::default(),
+            stops: AtomicU64::default(),
+            held: AtomicBool::new(true),
+            refused: std::sync::Mutex::default(),
+        }
+    }
 }
 
 impl CutBus {
@@ -54,6 +71,10 @@ impl CutBus {
 
     fn is(&self) -> Cut {
         CUTS[usize::from(self.cut.load(Ordering::SeqCst))]
+    }
+
+    fn holds(&self, subject: &str) -> bool {
+        self.held.load(Ordering::SeqCst) && subject.ends_with(".capabilities")
     }
 
     /// Publishes that were tried, stops excluded.
@@ -102,7 +123,12 @@ impl Bus for CutBus {
         match self.is() {
             Cut::All => Err(BusError::Unavailable("not connected".to_owned())),
             Cut::Lost => Err(BusError::Lost(subject.to_owned())),
-            _ => self.bus.request(subject, payload, within).await,
+            _ => match self.bus.request(subject, payload, within).await {
+                Err(BusError::NoResponders(_)) if self.holds(subject) => {
+                    Ok(Bytes::from_static(HELD))
+                }
+                answered => answered,
+            },
         }
     }
 
