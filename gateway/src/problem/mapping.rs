@@ -21,11 +21,15 @@ use crate::telemetry::names;
 /// What a policy may name with its annotation `@problem`.
 impl From<interlock_policies::Problem> for Kind {
     fn from(problem: interlock_policies::Problem) -> Self {
-        use interlock_policies::Problem::{AgentNeedsPlan, FeatureNotInPlan, QuietHours};
+        use interlock_policies::Problem::{
+            AgentNeedsPlan, FeatureNotInPlan, IdempotencyKeyRequired, QuietHours, TtlTooLong,
+        };
         match problem {
             AgentNeedsPlan => Kind::AgentNeedsPlan,
             FeatureNotInPlan => Kind::FeatureNotInPlan,
             QuietHours => Kind::QuietHours,
+            TtlTooLong => Kind::TtlTooLong,
+            IdempotencyKeyRequired => Kind::IdempotencyKeyRequired,
         }
     }
 }
