@@ -40,13 +40,16 @@ pub(super) async fn change_account(
 ) -> Response {
     detached(async move {
         let suspended = bodies::suspended(&body)?;
-        let ask = of(&fleet, &call, account)?;
+        let ask = of(&fleet, &call, account.clone())?;
         let mut change = match Change::begin(&fleet, ask).await? {
             Begun::Fresh(change) => change,
             Begun::Repeated(answer) => return Ok(answer),
         };
         let outcome = accounts::suspend(&mut change, suspended).await;
-        change.conclude(outcome).await
+        let answer = change.conclude(outcome).await?;
+        let done = if suspended { "suspended" } else { "resumed" };
+        traced(&call, &account, done);
+        Ok(answer)
     })
     .await
 }
@@ -58,15 +61,30 @@ pub(super) async fn delete_account(
     Path(account): Path<String>,
 ) -> Response {
     detached(async move {
-        let ask = of(&fleet, &call, account)?;
+        let ask = of(&fleet, &call, account.clone())?;
         let mut change = match Change::begin(&fleet, ask).await? {
             Begun::Fresh(change) => change,
             Begun::Repeated(answer) => return Ok(answer),
         };
         let outcome = accounts::delete(&mut change).await;
-        change.conclude(outcome).await
+        let answer = change.conclude(outcome).await?;
+        traced(&call, &account, "removed");
+        Ok(answer)
     })
     .await
+}
+
+/// No decision of the gateway's is on record for what an operator does here: this line is.
+fn traced(call: &Call, account: &str, done: &'static str) {
+    let caller = call.granted().caller();
+    tracing::info!(
+        account,
+        done,
+        issuer = caller.issuer,
+        subject = caller.subject,
+        operation = ?call.granted().operation(),
+        "an account was changed by its operator"
+    );
 }
 
 /// `POST /sites`
