@@ -93,7 +93,8 @@ pub enum EdgeError {
 pub struct Clean {
     method: Method,
     path: String,
-    query: Query,
+    /// Why it cannot be read, where it cannot: no reason to refuse a stop.
+    query: Result<Query, QueryError>,
     host: String,
     peer: SocketAddr,
     foreign: bool,
@@ -131,19 +132,34 @@ impl Clean {
         self.expects_continue
     }
 
+    /// Refuses a query that has no canonical form. Whoever may be asking for a
+    /// stop is not asked this.
+    ///
+    /// # Errors
+    /// [`EdgeError::Query`] says what is wrong with it.
+    pub fn readable(&self) -> Result<(), EdgeError> {
+        match &self.query {
+            Ok(_) => Ok(()),
+            Err(cause) => Err(EdgeError::Query(cause.clone())),
+        }
+    }
+
     /// The query, once `row` is known to accept every parameter of it.
     ///
     /// # Errors
-    /// [`QueryError::Undeclared`] names the first parameter the row does not
-    /// accept.
+    /// [`QueryError`], which for a parameter that the row does not accept is
+    /// [`QueryError::Undeclared`] and names the first.
     pub fn query_for(&self, row: &Row) -> Result<&Query, QueryError> {
-        self.query.only(row.query)?;
-        Ok(&self.query)
+        let query = self.query.as_ref().map_err(Clone::clone)?;
+        query.only(row.query)?;
+        Ok(query)
     }
 
-    /// What of the query `row` accepts; the rest is left out.
+    /// What of the query `row` accepts; the rest is left out, and of one that
+    /// cannot be read all of it.
     pub fn query_of(&self, row: &Row) -> Query {
-        self.query.kept(row.query)
+        let query = self.query.as_ref();
+        query.map(|query| query.kept(row.query)).unwrap_or_default()
     }
 
     /// Refuses what another web origin sends in open mode, where the browser of
@@ -160,7 +176,8 @@ impl Clean {
     }
 }
 
-/// Brings a request to its canonical form.
+/// Brings a request to its canonical form. Whether its query has one is asked
+/// later, with [`Clean::readable`].
 ///
 /// Cannot see what hyper removes while parsing: a `#fragment` of the target
 /// (dropped by `http::Uri`), a repeated `Content-Length` of the same value, and
@@ -179,7 +196,7 @@ pub fn clean(parts: &Parts, peer: SocketAddr, rules: &EdgeRules) -> Result<Clean
     origin_form(parts, &host)?;
     rules.hosts.admit(&host)?;
     let path = path::canonical(parts.uri.path())?;
-    let query = Query::parse(parts.uri.query())?;
+    let query = Query::parse(parts.uri.query());
     Ok(Clean {
         method: parts.method.clone(),
         path: path.to_owned(),

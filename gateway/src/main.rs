@@ -31,7 +31,7 @@ enum Command {
         #[arg(long)]
         config: PathBuf,
     },
-    /// Check a configuration file and say everything that is wrong with it.
+    /// Check a configuration file and the policies it names, and say everything that is wrong.
     Check {
         /// The configuration file.
         #[arg(long)]
@@ -60,7 +60,12 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Serve { config } => serve(&config),
         Command::Check { config } => match Config::load(&config, &start::environment()) {
-            Ok(_) => say("the configuration is valid"),
+            Ok(config) => match start::check_policies(&config.policies.path) {
+                Ok(hash) => say(&format!(
+                    "the configuration is valid, and so is bundle {hash}"
+                )),
+                Err(cause) => fail(USAGE, &cause),
+            },
             Err(faults) => fail(USAGE, &faults),
         },
         Command::Audit {

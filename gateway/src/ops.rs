@@ -42,7 +42,9 @@ pub struct Ops {
 pub async fn handle(ops: Arc<Ops>, request: Request<RequestBody>, peer: Peer) -> Reply {
     let head = request.method() == Method::HEAD;
     let (parts, body) = request.into_parts();
-    let answer = match edge::clean(&parts, peer.address, &EdgeRules::operations()) {
+    let clean = edge::clean(&parts, peer.address, &EdgeRules::operations());
+    let clean = clean.and_then(|clean| clean.readable().map(|()| clean));
+    let answer = match clean {
         Ok(clean) => serve(&ops, &parts, body, &clean)
             .await
             .unwrap_or_else(|problem| reply::problem(&problem)),

@@ -6,10 +6,12 @@
 
 mod account;
 pub(crate) mod anew;
+mod asking;
 mod call;
 mod conclude;
 pub(crate) mod forward;
 mod keyed;
+mod stops;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -19,17 +21,14 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderMap, Method, Request};
-use interlock_policies::{ContextFacts, PrincipalKind};
+use interlock_policies::PrincipalKind;
 use interlock_surface::{Candidates, Class, Listener, Match, Params, Row, find};
-use tracing::error;
 
 use crate::authn::Caller;
-use crate::authorize::{Question, Refusal};
 use crate::edge::{self, Clean};
-use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use crate::reply::{self, Reply};
 use crate::server::{Peer, RequestBody};
 
@@ -40,6 +39,7 @@ pub(crate) use forward::{Forward, forward, settle as settle_call};
 pub(crate) use keyed::{Ended, Fate, Names, lease};
 pub(crate) use target::{Target, judged};
 
+use asking::Asking;
 use call::Trail;
 
 /// How long the body of a stop may take, where it has one.
@@ -85,10 +85,15 @@ async fn serve(
     let clean = edge::clean(&parts, peer.address, &gateway.edge);
     let clean = clean.inspect_err(|_| trail.unclean())?;
     // 2. What is not in the table does not exist.
-    let (rows, params) = classify(&clean)?;
-    trail.rows(rows);
+    let found = classify(&clean);
     // Where a kind may be a stop, nobody is turned away before it is known.
-    let stops = rows.iter().any(|row| row.class == Class::SafetyWrite);
+    let stop = |row: &'static Row| row.class == Class::SafetyWrite;
+    let stops = found.as_ref().is_ok_and(|(rows, _)| rows.iter().any(stop));
+    if !stops {
+        clean.readable().inspect_err(|_| trail.unclean())?;
+    }
+    let (rows, params) = found?;
+    trail.rows(rows);
     let entry = match stops {
         true => Class::SafetyWrite,
         false => rows.any().class,
@@ -112,78 +117,32 @@ async fn serve(
         false => None,
     };
     let key = key(row, &parts.headers)?;
-    let query = match row.class {
-        // A parameter too many keeps no vehicle moving.
-        Class::SafetyWrite => clean.query_of(row),
-        _ => clean.query_for(row)?.clone(),
-    };
-    let query = account::named(gateway, row, query, &caller)?;
-    // 5. Whether. The generation first: what is judged is at least that new.
-    let registry = gateway.registry.generation();
-    let target = Target::find(gateway, row, (&params, &query), &caller, now).await?;
-    trail.resource(target.facts());
-    let context = ContextFacts {
-        mode: gateway.authn.mode(),
-        loopback: clean.loopback(),
-        kind: row.kind.map(str::to_owned),
-        ttl_ms: asked.life(),
-        idempotency_key: key.is_some(),
-    };
-    let question = Question {
-        caller: &caller,
+    let asking = Asking {
+        clean: &clean,
+        headers: &parts.headers,
         row,
-        resource: target.facts(),
-        context: &context,
-        registry,
-        revision: target.revision(),
-        now,
-    };
-    let permit = gateway.authorizer.authorize(&question).map_err(|refused| {
-        let hidden = refused.refusal == Refusal::Hidden;
-        let problem = trail.denied(refused);
-        if hidden { target.hidden() } else { problem }
-    })?;
-    trail.permitted(&permit);
-    // 6 to 10, by class.
-    let call = Call {
-        permit,
-        asked,
         params,
-        query,
+        caller: &caller,
+        asked,
         key,
-        path: clean.path().to_owned(),
-        headers: edge::headers::downstream_to_upstream(&parts.headers),
-        if_match: call::if_match(row.class, &parts.headers)?,
-        peer: clean.peer(),
-        resource: Arc::clone(target.facts()),
-        context,
-        target,
     };
+    if row.class == Class::SafetyWrite {
+        return Box::pin(stops::serve(gateway, asking, trail)).await;
+    }
+    let query = clean.query_for(row)?.clone();
+    let query = account::named(gateway, row, query, &caller)?;
+    // 5. Whether.
+    let call = asking.judge(gateway, query, trail).await?;
+    // 6 to 10, by class.
     // Boxed: no class carries the room along that another one needs.
     match row.class {
-        Class::SafetyWrite => Box::pin(stop(gateway, call)).await,
         Class::Read | Class::PrivateRead => Box::pin(conclude::read(gateway, call)).await,
         Class::Record | Class::Plan | Class::Approval | Class::GatedWrite | Class::Write => {
             Box::pin(keyed::serve(gateway, call)).await
         }
-        Class::Internal => Err(Problem::not_found()),
+        // Stops went their own way above.
+        Class::SafetyWrite | Class::Internal => Err(Problem::not_found()),
     }
-}
-
-/// A stop goes on when its caller hangs up.
-async fn stop(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
-    let (lane, stop) = (Arc::clone(&gateway.stop), call.into_stop());
-    let delivered = gateway
-        .detached
-        .run(async move { lane.deliver(stop).await });
-    delivered.await.unwrap_or_else(|cause| {
-        error!(%cause, alarm = "may-not-have-stopped", "a stop ended early");
-        Err(Problem::new(
-            Kind::MayNotHaveStopped,
-            "the stop ended early; nobody knows how far it came",
-        )
-        .effect(Effect::Maybe))
-    })
 }
 
 fn classify(clean: &Clean) -> Result<(Candidates, Params), Problem> {

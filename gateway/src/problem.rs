@@ -101,13 +101,13 @@ impl Problem {
         match refused.refusal {
             Refusal::Unauthenticated => Problem::unauthenticated("this needs a bearer token here"),
             Refusal::Forbidden => match refused.problem {
-                None => Problem::new(
-                    Kind::Forbidden,
-                    "you may see this, but no policy lets you do it",
-                ),
+                None => Problem::new(Kind::Forbidden, forbidden(&evidence.reasons)),
                 Some(problem) => Problem::new(
                     problem.into(),
-                    "you have the right to do this, and a policy holds it back",
+                    format!(
+                        "you have the right to do this, and {}",
+                        held(&evidence.reasons)
+                    ),
                 ),
             }
             .with("reasons", json!(evidence.reasons))
@@ -187,6 +187,21 @@ impl std::fmt::Display for Problem {
     }
 }
 
+/// Whether a guard refused, which no role takes away, or the right is missing.
+fn forbidden(guards: &[String]) -> String {
+    match guards {
+        [] => "you may see this, but nothing that you hold lets you do it".to_owned(),
+        guards => format!("you may see this, but {}", held(guards)),
+    }
+}
+
+fn held(guards: &[String]) -> String {
+    match guards {
+        [guard] => format!("the guard `{guard}` forbids it"),
+        guards => format!("the guards `{}` forbid it", guards.join("`, `")),
+    }
+}
+
 /// `docs/STATUS-CODES.md`.
 pub fn status_codes_md() -> String {
     use std::fmt::Write;
@@ -195,6 +210,9 @@ pub fn status_codes_md() -> String {
          Every answer of the gateway that is not the service's own is an RFC 9457 problem: `type`, `title`,\n\
          `status`, `detail` and `effect`. Scripts match on `type`, never on `title`. `effect` says whether a\n\
          vehicle may have acted: `none`, `maybe` or `done`.\n\n\
+         A refusal by policy has two members more. `decision` is the id of the decision, the same in the decision\n\
+         record. `reasons` names the guards that forbade it, by their `@id`; it is empty where none did and the caller\n\
+         lacks the right. A 404 has neither, and `policy-broken` the decision alone.\n\n\
          | Status | Type `urn:interlock:problem:` | Title | What to do |\n|---|---|---|---|\n",
     );
     for kind in Kind::ALL {

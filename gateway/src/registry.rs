@@ -155,6 +155,11 @@ impl Registry {
         self.objects.all()
     }
 
+    /// The accounts of a service: its scopes with nothing above them.
+    pub fn accounts(&self, owner: &str) -> Vec<String> {
+        self.objects.accounts(owner)
+    }
+
     /// Number of objects, tombstones included.
     pub fn len(&self) -> usize {
         self.objects.len()

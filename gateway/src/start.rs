@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use http::Uri;
-use interlock_policies::Diagnostics;
+use interlock_policies::{Bundle, Diagnostics};
 use jiff::SignedDuration;
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -86,6 +86,23 @@ pub enum StartError {
     },
 }
 
+/// Loads the bundle in `directory` as a start would, and gives its hash. No copy
+/// of an earlier one stands in for it here.
+///
+/// # Errors
+/// [`StartError::Policies`] with everything that is wrong.
+pub fn check_policies(directory: &Path) -> Result<String, StartError> {
+    let bundle = Bundle::load(directory).map_err(|told| refused(directory, told))?;
+    Ok(bundle.hash().to_owned())
+}
+
+fn refused(directory: &Path, diagnostics: Diagnostics) -> StartError {
+    StartError::Policies {
+        directory: directory.display().to_string(),
+        diagnostics,
+    }
+}
+
 /// Builds the gateway and binds its listeners. Nothing is served yet.
 ///
 /// # Errors
@@ -97,10 +114,7 @@ pub async fn build(config: &Config, metrics: Metrics) -> Result<Running, StartEr
         make(folder)?;
     }
     let policies = Policies::open(&config.policies.path, &config.state, clock.now());
-    let policies = policies.map_err(|diagnostics| StartError::Policies {
-        directory: config.policies.path.display().to_string(),
-        diagnostics,
-    })?;
+    let policies = policies.map_err(|told| refused(&config.policies.path, told))?;
     let policies = Arc::new(policies);
     let crash = CrashAt::parse(std::env::var(CRASH_VARIABLE).ok().as_deref())?;
     let store = open_store(&config.store).await?;
@@ -283,4 +297,27 @@ fn limits(config: &Config) -> Limits {
 /// The environment of this process.
 pub fn environment() -> BTreeMap<String, String> {
     std::env::vars().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::check_policies;
+
+    #[test]
+    fn a_bundle_is_checked_without_a_start() {
+        let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/bundle");
+        assert!(
+            !check_policies(Path::new(shipped))
+                .expect("a bundle")
+                .is_empty()
+        );
+        let empty = tempfile::tempdir().expect("a folder");
+        let told = check_policies(empty.path())
+            .expect_err("no bundle")
+            .to_string();
+        let folder = empty.path().display().to_string();
+        assert!(told.contains(&folder) && told.contains("refused"), "{told}");
+    }
 }

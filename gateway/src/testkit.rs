@@ -214,8 +214,21 @@ impl Stage {
 
     /// A token of a person with these roles, and a member of these accounts.
     pub(crate) fn token(&self, subject: &str, tenants: &[&str], grants: Value) -> String {
+        self.signed(json!({}), subject, tenants, grants)
+    }
+
+    /// A token of an agent that acts for such a person.
+    pub(crate) fn agent(&self, subject: &str, tenants: &[&str], grants: Value) -> String {
+        let delegated = json!({ "act": { "sub": "bot" } });
+        self.signed(delegated, subject, tenants, grants)
+    }
+
+    fn signed(&self, more: Value, subject: &str, tenants: &[&str], grants: Value) -> String {
         let (idp, key) = self.issuer.as_ref().expect("an issuer");
         let mut claims = claims(&idp.url);
+        for (name, value) in more.as_object().expect("claims") {
+            claims[name] = value.clone();
+        }
         claims["sub"] = subject.into();
         claims["exp"] = (Timestamp::now().as_second() + 300).into();
         claims["interlock_tenants"] = json!(tenants);

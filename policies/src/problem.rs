@@ -15,14 +15,21 @@ pub enum Problem {
     FeatureNotInPlan,
     /// The site is quiet now.
     QuietHours,
+    /// The command asks for a life that no command of its kind may have.
+    TtlTooLong,
+    /// An agent's call cannot be repeated safely without a key.
+    IdempotencyKeyRequired,
 }
 
 impl Problem {
-    /// Every problem. Where several guards refuse, the first of these is told.
-    pub const ALL: [Self; 3] = [
+    /// Every problem. Where several guards refuse, the first of these is told: what
+    /// no other request could mend before what the request itself could.
+    pub const ALL: [Self; 5] = [
         Self::AgentNeedsPlan,
         Self::FeatureNotInPlan,
         Self::QuietHours,
+        Self::TtlTooLong,
+        Self::IdempotencyKeyRequired,
     ];
 
     /// The word, as in `@problem("...")` and at the end of the problem type.
@@ -31,6 +38,8 @@ impl Problem {
             Self::AgentNeedsPlan => "agent-needs-plan",
             Self::FeatureNotInPlan => "feature-not-in-plan",
             Self::QuietHours => "quiet-hours",
+            Self::TtlTooLong => "ttl-too-long",
+            Self::IdempotencyKeyRequired => "idempotency-key-required",
         }
     }
 

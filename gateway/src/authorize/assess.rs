@@ -19,6 +19,7 @@ pub struct Assessor {
     policies: Arc<Policies>,
     active: Arc<Active>,
     principal: Result<Principal, FactsError>,
+    stopping: bool,
 }
 
 /// What is asked about an object.
@@ -46,14 +47,16 @@ pub struct Assessed {
 pub struct Broken(pub Vec<Fault>);
 
 impl Authorizer {
-    /// An assessor of `caller`. Prepared once here and kept by nobody: the
-    /// caller's token is not at hand to remember it by.
-    pub fn assessor(&self, caller: &Caller) -> Assessor {
+    /// An assessor of `caller`, who made a stop or something else. Prepared once
+    /// here and kept by nobody: the caller's token is not at hand to remember it
+    /// by.
+    pub fn assessor(&self, caller: &Caller, stopping: bool) -> Assessor {
         let active = self.policies.active();
         Assessor {
             principal: prepare(&active.bundle, caller),
             active,
             policies: Arc::clone(&self.policies),
+            stopping,
         }
     }
 }
@@ -64,8 +67,9 @@ impl Assessor {
         self.active.bundle.hash()
     }
 
-    /// Answers one question. A stop that comes out broken is decided again by
-    /// the built-in bundle, as it is when it is asked for directly.
+    /// Answers one question. What a stop asks, and a stop that is asked about, is
+    /// decided again by the built-in bundle when it comes out broken, as the stop
+    /// is when it is asked for directly.
     ///
     /// # Errors
     /// [`Broken`]: nobody may act on a guess.
@@ -121,7 +125,8 @@ impl Assessor {
                 }
             }
         };
-        let stops = matches!(question, Question::Call(row) if row.class == Class::SafetyWrite);
+        let stop = matches!(question, Question::Call(row) if row.class == Class::SafetyWrite);
+        let stops = self.stopping || stop;
         match judge(&self.active.bundle) {
             Err(Broken(faults)) if stops => {
                 let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();

@@ -16,7 +16,7 @@ const SECRETS: [&str; 5] = [
 ];
 
 /// Why a query has no canonical form. Values are never repeated.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum QueryError {
     /// Longer than [`QUERY_BYTES`].
     #[error("the query is {0} bytes long; at most {QUERY_BYTES} are accepted")]

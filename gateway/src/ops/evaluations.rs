@@ -117,9 +117,7 @@ impl Evaluations {
             })?;
         let asked = understood(service, body.evaluations)?;
         // A stop is asked about its members too, and waits for nobody.
-        let stops = interlock_surface::row(&returned.row)
-            .is_some_and(|granted| granted.class == Class::SafetyWrite);
-        let _place = match stops {
+        let _place = match stopping(&returned) {
             true => None,
             false => self.places.acquire().await.ok(),
         };
@@ -131,6 +129,11 @@ impl Evaluations {
             Err(Problem::new(Kind::Internal, "the evaluation ended early"))
         })
     }
+}
+
+/// Whether it is a stop that asks.
+fn stopping(returned: &Returned) -> bool {
+    interlock_surface::row(&returned.row).is_some_and(|granted| granted.class == Class::SafetyWrite)
 }
 
 /// The questions, each on one of the service's own rows.
@@ -173,7 +176,9 @@ fn judge(
     now: Timestamp,
 ) -> Result<Reply, Problem> {
     let registry = gateway.registry.generation();
-    let assessor = gateway.authorizer.assessor(&returned.caller);
+    let assessor = gateway
+        .authorizer
+        .assessor(&returned.caller, stopping(returned));
     let answers: Result<Vec<(Assessed, Option<u64>)>, Broken> = asked
         .iter()
         .map(|asked| one(gateway, &assessor, asked, now))

@@ -36,32 +36,76 @@ pub(super) fn named(
         };
     }
     if gateway.authn.mode() == Mode::Open {
-        let service = gateway.services.get(row.service);
-        let account = service.map_or(row.service, |service| service.object.as_str());
-        return Ok(query.with(ACCOUNT, account));
+        return Ok(query.with(ACCOUNT, of_service(gateway, row)));
     }
-    let active = gateway.policies.active();
-    let (issuer, subject) = (&caller.facts.issuer, &caller.facts.subject);
-    let entry = active.bundle.directory_grants(issuer, subject);
-    let own = caller.facts.tenants.iter().chain(&entry.tenants);
-    match only(own.map(String::as_str)) {
-        Ok(account) => Ok(query.with(ACCOUNT, account)),
-        Err(several) => Err(invalid(match several {
-            true => "you belong to several accounts: name one with the query parameter `account`",
-            false => "you belong to no account: name one with the query parameter `account`",
-        })),
+    let (accounts, everywhere) = own(gateway, caller);
+    let mut accounts = accounts.iter();
+    match (accounts.next(), accounts.next()) {
+        (Some(account), None) => Ok(query.with(ACCOUNT, account)),
+        (Some(_), Some(_)) => Err(invalid(
+            "you belong to several accounts: name one with the query parameter `account`",
+        )),
+        (None, _) if everywhere => Err(invalid(
+            "you belong to the whole installation: name an account with the query parameter `account`",
+        )),
+        (None, _) => Err(invalid(
+            "you belong to no account, so that there is nothing here that you may see: ask whoever \
+             issues your tokens, or writes the grants file of the gateway, to make you a member of one",
+        )),
     }
 }
 
-/// The one account among tenants; otherwise whether there are several. The
-/// whole installation is none.
-fn only<'a>(tenants: impl Iterator<Item = &'a str>) -> Result<&'a str, bool> {
-    let accounts: BTreeSet<&str> = tenants.filter(|id| *id != INSTALLATION).collect();
-    let mut accounts = accounts.into_iter();
-    match (accounts.next(), accounts.next()) {
-        (Some(account), None) => Ok(account),
-        (first, _) => Err(first.is_some()),
+/// One query for each account that a stop is for: the account that is named, and
+/// where none can be read, all that the caller belongs to. There is always one;
+/// who belongs to no account has nothing to stop, and is told so by policy.
+pub(super) fn each(gateway: &Gateway, row: &Row, query: Query, caller: &Caller) -> Vec<Query> {
+    let named = query.get(ACCOUNT).is_some_and(is_id);
+    if row.resource_from != ResourceFrom::Account || named {
+        return vec![query];
     }
+    let others: Vec<&str> = row
+        .query
+        .iter()
+        .copied()
+        .filter(|name| *name != ACCOUNT)
+        .collect();
+    let query = query.kept(&others);
+    if gateway.authn.mode() == Mode::Open {
+        return vec![query.with(ACCOUNT, of_service(gateway, row))];
+    }
+    let (mut accounts, everywhere) = own(gateway, caller);
+    if everywhere {
+        accounts.extend(gateway.registry.accounts(row.service));
+    }
+    match accounts.is_empty() {
+        true => vec![query],
+        false => {
+            let named = accounts.iter().map(|id| query.clone().with(ACCOUNT, id));
+            named.collect()
+        }
+    }
+}
+
+/// The account of a gateway that knows no others.
+fn of_service<'a>(gateway: &'a Gateway, row: &'a Row) -> &'a str {
+    let service = gateway.services.get(row.service);
+    service.map_or(row.service, |service| service.object.as_str())
+}
+
+/// The accounts that a caller belongs to, and whether it is the installation's.
+fn own(gateway: &Gateway, caller: &Caller) -> (BTreeSet<String>, bool) {
+    let active = gateway.policies.active();
+    let (issuer, subject) = (&caller.facts.issuer, &caller.facts.subject);
+    let entry = active.bundle.directory_grants(issuer, subject);
+    let tenants = caller.facts.tenants.iter().chain(&entry.tenants);
+    parted(tenants.map(String::as_str))
+}
+
+/// The whole installation is no account.
+fn parted<'a>(tenants: impl Iterator<Item = &'a str>) -> (BTreeSet<String>, bool) {
+    let mut accounts: BTreeSet<String> = tenants.map(str::to_owned).collect();
+    let everywhere = accounts.remove(INSTALLATION);
+    (accounts, everywhere)
 }
 
 fn invalid(text: &str) -> Problem {
@@ -70,17 +114,19 @@ fn invalid(text: &str) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::only;
+    use super::parted;
 
     #[test]
-    fn one_account_is_the_one_meant() {
-        let check = |tenants: &[&'static str], expected| {
-            assert_eq!(only(tenants.iter().copied()), expected, "{tenants:?}");
+    fn the_installation_is_no_account() {
+        let check = |tenants: &[&'static str], accounts: &[&str], everywhere: bool| {
+            let (told, whole) = parted(tenants.iter().copied());
+            let told: Vec<&str> = told.iter().map(String::as_str).collect();
+            assert_eq!((told.as_slice(), whole), (accounts, everywhere));
         };
-        check(&["acme"], Ok("acme"));
-        check(&["acme", "acme", "installation"], Ok("acme"));
-        check(&["acme", "beta"], Err(true));
-        check(&["installation"], Err(false));
-        check(&[], Err(false));
+        check(&["acme"], &["acme"], false);
+        check(&["acme", "acme", "installation"], &["acme"], true);
+        check(&["beta", "acme"], &["acme", "beta"], false);
+        check(&["installation"], &[], true);
+        check(&[], &[], false);
     }
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::Either;
 use interlock_surface::ServedBy;
+use serde_json::{Map, Value};
 use tracing::{error, warn};
 use uuid::Uuid;
 
@@ -25,6 +26,9 @@ use crate::{health, plans};
 
 /// How much of a service's word that something is missing is read.
 const MISSING_BYTES: usize = 16 * 1024;
+
+/// How much of each of a service's words is passed on in a problem of ours.
+const SAID_CHARS: usize = 500;
 
 /// A read: of our own, or streamed from the service unbuffered.
 pub(super) async fn read(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
@@ -183,7 +187,7 @@ fn spoken(answer: Answer) -> Whole {
                 status = answer.status.as_u16(),
                 "a service does not say what it did"
             );
-            return Whole::Unknown(may_have_acted());
+            return Whole::Unknown(may_have_acted().with("said", said(&answer)));
         }
     };
     Whole::Answered(Spoken {
@@ -192,6 +196,21 @@ fn spoken(answer: Answer) -> Whole {
         headers: upstream_to_downstream(&answer.headers),
         body: answer.body,
     })
+}
+
+/// A service's own word on a call that it does not know the end of: whoever has
+/// to find out may need it.
+fn said(answer: &Answer) -> Value {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let mut said = Map::new();
+    said.insert("status".to_owned(), answer.status.as_u16().into());
+    for name in ["type", "title", "detail"] {
+        if let Some(text) = body.get(name).and_then(Value::as_str) {
+            let text: String = text.chars().take(SAID_CHARS).collect();
+            said.insert(name.to_owned(), text.into());
+        }
+    }
+    Value::Object(said)
 }
 
 fn concluded(answer: &Spoken) -> Ended {

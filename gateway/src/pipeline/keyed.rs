@@ -235,7 +235,9 @@ fn taken(verdict: Verdict<'_>) -> Result<Hold, Problem> {
         Verdict::Running | Verdict::Free => {
             counted("running");
             let detail = "the same request is still being worked on";
-            Err(Problem::new(Kind::RequestInProgress, detail).retry_after(1))
+            Err(Problem::new(Kind::RequestInProgress, detail)
+                .effect(Effect::Maybe)
+                .retry_after(1))
         }
         Verdict::Unknown { operation, check } => {
             counted("unknown");

@@ -51,6 +51,8 @@ pub enum Kind {
     MisdirectedRequest,
     /// The key was used for another request.
     IdempotencyKeyReuse,
+    /// The command asks for a longer life than its kind may have.
+    TtlTooLong,
     /// The caller holds too many keys or open plans.
     QuotaExceeded,
     /// A fault of the gateway itself.
@@ -112,7 +114,7 @@ const fn facts(
 
 impl Kind {
     /// All kinds, for the documentation and for the test that sees each.
-    pub const ALL: [Kind; 39] = [
+    pub const ALL: [Kind; 40] = [
         Kind::InvalidPath,
         Kind::InvalidHeader,
         Kind::InvalidRequest,
@@ -137,6 +139,7 @@ impl Kind {
         Kind::UnsupportedMediaType,
         Kind::MisdirectedRequest,
         Kind::IdempotencyKeyReuse,
+        Kind::TtlTooLong,
         Kind::QuotaExceeded,
         Kind::Internal,
         Kind::NotImplemented,
@@ -185,7 +188,7 @@ impl Kind {
                 "idempotency-key-required",
                 400,
                 "Idempotency-Key required",
-                "Send a fresh key for each intent and the same key for its repeats.",
+                "Send a fresh key for each intent and the same key for its repeats. Agents need one for plans and dispatches.",
             ),
             Kind::Unauthenticated => facts(
                 "unauthenticated",
@@ -197,7 +200,7 @@ impl Kind {
                 "forbidden",
                 403,
                 "Forbidden",
-                "Ask whoever grants roles on this object; you may see it but not do this.",
+                "Where `reasons` names a guard, see in the policies what it asks for; otherwise ask whoever grants roles on this object.",
             ),
             Kind::FeatureNotInPlan => facts(
                 "feature-not-in-plan",
@@ -300,6 +303,12 @@ impl Kind {
                 422,
                 "Idempotency-Key reused",
                 "Take a new key for a different request.",
+            ),
+            Kind::TtlTooLong => facts(
+                "ttl-too-long",
+                422,
+                "Command would live too long",
+                "Ask for at most 600 seconds, for a drive frame at most 2000 milliseconds.",
             ),
             Kind::QuotaExceeded => facts(
                 "quota-exceeded",

@@ -12,20 +12,25 @@ use crate::edge::body::BodyError;
 use crate::edge::headers::HeaderError;
 use crate::edge::host::HostError;
 use crate::edge::query::QueryError;
+use crate::effect::Effect;
 use crate::grant::GrantError;
 use crate::idempotency::KeyError;
-use crate::plans::{PlanError, RandomnessError};
+use crate::plans::{PlanError, RandomnessError, Status};
 use crate::store::StoreError;
 use crate::telemetry::names;
 
 /// What a policy may name with its annotation `@problem`.
 impl From<interlock_policies::Problem> for Kind {
     fn from(problem: interlock_policies::Problem) -> Self {
-        use interlock_policies::Problem::{AgentNeedsPlan, FeatureNotInPlan, QuietHours};
+        use interlock_policies::Problem::{
+            AgentNeedsPlan, FeatureNotInPlan, IdempotencyKeyRequired, QuietHours, TtlTooLong,
+        };
         match problem {
             AgentNeedsPlan => Kind::AgentNeedsPlan,
             FeatureNotInPlan => Kind::FeatureNotInPlan,
             QuietHours => Kind::QuietHours,
+            TtlTooLong => Kind::TtlTooLong,
+            IdempotencyKeyRequired => Kind::IdempotencyKeyRequired,
         }
     }
 }
@@ -138,9 +143,9 @@ impl From<PlanError> for Problem {
     fn from(cause: PlanError) -> Self {
         let text = cause.to_string();
         match cause {
-            PlanError::WrongState { status, .. } => {
-                Problem::new(Kind::PlanState, text).with("planStatus", status.as_str().into())
-            }
+            PlanError::WrongState { status, .. } => Problem::new(Kind::PlanState, text)
+                .effect(under_way(status))
+                .with("planStatus", status.as_str().into()),
             // Whatever changed the record did not ask us: nothing may fly on it.
             PlanError::Altered => {
                 error!(
@@ -149,7 +154,9 @@ impl From<PlanError> for Problem {
                 );
                 Problem::new(Kind::PlanState, text)
             }
-            PlanError::Leased { .. } => Problem::new(Kind::PlanState, text).retry_after(1),
+            PlanError::Leased { .. } => Problem::new(Kind::PlanState, text)
+                .effect(Effect::Maybe)
+                .retry_after(1),
             PlanError::WrongCode => Problem::new(Kind::ApprovalRefused, text),
             PlanError::DigestMismatch => Problem::new(Kind::DigestMismatch, text),
             PlanError::Content(cause) => cause.into(),
@@ -158,6 +165,14 @@ impl From<PlanError> for Problem {
                 Problem::new(Kind::Internal, "the plan could not be changed")
             }
         }
+    }
+}
+
+/// What a plan in this state may be doing while it refuses something else.
+fn under_way(status: Status) -> Effect {
+    match status {
+        Status::Dispatching | Status::Unknown => Effect::Maybe,
+        _ => Effect::None,
     }
 }
 
@@ -181,5 +196,23 @@ impl From<RandomnessError> for Problem {
     fn from(cause: RandomnessError) -> Self {
         error!(%cause, "the system gives no randomness");
         Problem::new(Kind::Internal, "no approval code could be made")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_may_be_moving_says_so_whatever_it_refuses() {
+        for status in Status::ALL {
+            let event = "rejected";
+            let problem = Problem::from(PlanError::WrongState { status, event });
+            let expected = match status {
+                Status::Dispatching | Status::Unknown => Effect::Maybe,
+                _ => Effect::None,
+            };
+            assert_eq!(problem.effect_was(), expected, "{status:?}");
+        }
     }
 }

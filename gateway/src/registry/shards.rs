@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
+use super::SCOPE_TYPE;
 use super::object::{Known, Object, Place};
 
 /// At 100,000 objects a shard holds about two dozen.
@@ -66,6 +67,18 @@ impl Shards {
         let shards = self.shards.iter().map(ArcSwap::load_full);
         shards
             .flat_map(|shard| shard.iter().map(Entry::object).collect::<Vec<_>>())
+            .collect()
+    }
+
+    pub(super) fn accounts(&self, owner: &str) -> Vec<String> {
+        let account = |entry: &Entry| {
+            let place = &entry.place;
+            let tops = place.kind == SCOPE_TYPE && place.parents.is_empty();
+            (tops && place.owner == owner && !entry.deleted()).then(|| entry.id.to_string())
+        };
+        let shards = self.shards.iter().map(ArcSwap::load);
+        shards
+            .flat_map(|shard| shard.iter().filter_map(account).collect::<Vec<_>>())
             .collect()
     }
 

@@ -8,6 +8,7 @@ mod nesting;
 mod optional;
 pub(crate) mod overlay;
 pub(crate) mod scene;
+mod states;
 
 use std::sync::OnceLock;
 

@@ -11,34 +11,13 @@ mod vehicle;
 use std::collections::HashSet;
 
 use interlock_gateway::problem::Kind;
-use interlock_surface::{Idempotency, ROWS};
-
-/// Kinds that no row of today can cause. [`no_row_causes_these`] holds the
-/// reasons true.
-const ABSENT: [Kind; 1] = [Kind::IdempotencyKeyRequired];
-
-/// The first row that requires a key makes its refusal one to be seen.
-#[test]
-fn no_row_causes_these() {
-    assert_eq!(ABSENT, [Kind::IdempotencyKeyRequired]);
-    let requires = ROWS
-        .iter()
-        .find(|row| row.idempotency == Idempotency::Required);
-    assert_eq!(requires.map(|row| row.name), None);
-}
 
 /// Each test below ends by comparing what it saw with its own list; together
 /// the lists are all kinds there are, each in one of them.
 #[test]
 fn every_kind_is_seen() {
     let lists = [
-        &[
-            request::KINDS,
-            caller::KINDS,
-            mower::KINDS,
-            plan::KINDS,
-            &ABSENT,
-        ][..],
+        &[request::KINDS, caller::KINDS, mower::KINDS, plan::KINDS][..],
         &vehicle::KINDS,
         &machinery::KINDS,
     ];

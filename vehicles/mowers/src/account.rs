@@ -12,6 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use interlock_guard::{FeedError, GRANT_HEADER, Keys, sign_internal};
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
 use uuid::Uuid;
@@ -50,8 +51,40 @@ pub enum AccountError {
     #[error("the service at `{0}` does not answer: {1}; it must be running")]
     Silent(String, String),
     /// The service refused.
-    #[error("the service answered {0}: {1}")]
-    Refused(u16, String),
+    #[error("the service refused with {status}: {words}")]
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// What it said.
+        words: String,
+    },
+}
+
+/// A refusal in words: title and detail of a problem, and whether something may have changed. Any
+/// other answer as it came.
+fn refused(status: u16, text: &str) -> AccountError {
+    #[derive(Deserialize)]
+    struct Problem {
+        title: String,
+        #[serde(default)]
+        detail: String,
+        #[serde(default)]
+        effect: String,
+    }
+    let words = match serde_json::from_str::<Problem>(text) {
+        Err(_) => text.trim().to_owned(),
+        Ok(problem) => {
+            let changed = match problem.effect.as_str() {
+                "none" => "; nothing was changed",
+                _ => "; it may have been done: look before you repeat it",
+            };
+            match problem.detail.as_str() {
+                "" => format!("{}{changed}", problem.title),
+                detail => format!("{}: {detail}{changed}", problem.title),
+            }
+        }
+    };
+    AccountError::Refused { status, words }
 }
 
 /// Asks for the account, or for it to be brought up to date; what the service says of it, as JSON.
@@ -132,11 +165,30 @@ async fn call(
         let text = String::from_utf8_lossy(&body).into_owned();
         match status.is_success() {
             true => Ok(text),
-            false => Err(AccountError::Refused(status.as_u16(), text)),
+            false => Err(refused(status.as_u16(), &text)),
         }
     };
     let late = format!("no answer within {} s", WITHIN.as_secs());
     tokio::time::timeout(WITHIN, answering)
         .await
         .unwrap_or_else(|_| Err(silent(&late)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+
+    #[test]
+    fn a_refusal_is_told_in_words() {
+        let check = |text: &str, told: &str| assert_eq!(refused(409, text).to_string(), told);
+        check(
+            r#"{"title":"Pending","detail":"it comes","effect":"maybe","status":409}"#,
+            "the service refused with 409: Pending: it comes; it may have been done: look before you repeat it",
+        );
+        check(
+            r#"{"title":"Not found","effect":"none"}"#,
+            "the service refused with 409: Not found; nothing was changed",
+        );
+        check("gone\n", "the service refused with 409: gone");
+    }
 }

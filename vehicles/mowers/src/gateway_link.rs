@@ -79,6 +79,9 @@ pub enum LinkError {
         /// What it said.
         detail: String,
     },
+    /// The call could not be made: nothing was sent.
+    #[error("the call to the gateway cannot be made: {0}")]
+    Unmade(String),
     /// An answer that cannot be read.
     #[error("the gateway's answer cannot be read: {0}")]
     Malformed(String),
@@ -296,7 +299,7 @@ impl GatewayLink {
 
 impl From<FeedError> for LinkError {
     fn from(error: FeedError) -> Self {
-        Self::Malformed(error.to_string())
+        Self::Unmade(error.to_string())
     }
 }
 
@@ -304,7 +307,10 @@ impl From<EvaluationsError> for LinkError {
     fn from(error: EvaluationsError) -> Self {
         match error {
             EvaluationsError::Refused { status, detail } => Self::Refused { status, detail },
-            other => Self::Malformed(other.to_string()),
+            EvaluationsError::Malformed(text) => Self::Malformed(text),
+            unmade @ (EvaluationsError::TooMany(_) | EvaluationsError::Signing(_)) => {
+                Self::Unmade(unmade.to_string())
+            }
         }
     }
 }

@@ -61,7 +61,7 @@ enum Account {
         #[arg(long)]
         time_zone: String,
     },
-    /// Leave an account nothing but sight, calming and stops
+    /// Leave an account sight, calming, stops, resets and management
     Suspend(OneAccount),
     /// Let a suspended account go on
     Resume(OneAccount),

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use crate::testkit::{Stage, Told, object};
 
 const PATH: &str = "/access/v1/evaluations";
+const STOP: &str = "/api/v1/fleet/emergency-stop";
 const LIST: &str = "/api/v1/fleet/mowers";
 const FIRST: &str = "0197b1f0-0000-7000-8000-000000000001";
 const SECOND: &str = "0197b1f0-0000-7000-8000-000000000002";
@@ -287,6 +288,17 @@ async fn a_stop_is_decided_by_the_built_in_bundle_where_the_policies_break() {
     let told = told.json();
     let decided = |index: usize| told["evaluations"][index]["decision"].clone();
     assert_eq!([decided(0), decided(1)], [true, false]);
-    let looks = ask(&blind, &grant, &[question("observe", FIRST)]).await;
-    assert_eq!(looks.status, 503);
+    let observed = [question("observe", FIRST), question("observe", FOREIGN)];
+    assert_eq!(ask(&blind, &grant, &observed).await.status, 503);
+    // A stop that asks whom it may reach is not held up by what breaks looking.
+    let token = stage.token("ann", &["acme"], json!({ "viewer": ["acme"] }));
+    stage.call(Some(&token), "POST", STOP, None).await;
+    let grant = stage.heard().remove(0).token;
+    let told = ask(&blind, &grant, &observed).await;
+    assert_eq!(told.status, 200, "{:?}", told.body);
+    let told = told.json();
+    let decided = |index: usize| told["evaluations"][index]["decision"].clone();
+    assert_eq!([decided(0), decided(1)], [true, false]);
+    let starts = ask(&blind, &grant, &[question("start_mow", FIRST)]).await;
+    assert_eq!(starts.json()["evaluations"][0]["decision"], false);
 }

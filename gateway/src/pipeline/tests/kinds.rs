@@ -119,3 +119,25 @@ async fn one_key_is_for_one_kind() {
     assert_eq!(send("return_to_dock").await, 422);
     assert_eq!(stage.heard().len(), 1);
 }
+
+#[tokio::test]
+async fn the_word_of_a_service_that_does_not_know_is_passed_on() {
+    let stage = Stage::open().await;
+    furnish(&stage);
+    let word = json!({
+        "type": "urn:interlock:problem:publish-unconfirmed", "title": "Not confirmed",
+        "detail": "look at the record", "status": 503, "effect": "maybe",
+    });
+    stage.answers(move |_| (503, word.clone()));
+    let body = json!({ "command": { "kind": "pause_mow" } });
+    let told = stage.call(None, "POST", &commands(MOWER), Some(body)).await;
+    assert_eq!(told.status, 504);
+    assert_eq!(told.problem(), "may-have-acted");
+    assert_eq!(
+        told.json()["said"],
+        json!({
+            "type": "urn:interlock:problem:publish-unconfirmed", "title": "Not confirmed",
+            "detail": "look at the record", "status": 503,
+        })
+    );
+}

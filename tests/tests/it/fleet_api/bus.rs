@@ -55,10 +55,11 @@ async fn a_command_that_the_bus_lost_is_overdue_and_never_starts_late() {
 
     // Without the bus: said, recorded, and not tried again.
     let refused = operator.post(&system, &commands, &start).await;
-    assert_eq!(refused.status, 503, "{}", refused.text());
-    let problem = refused.problem();
-    let known = ["bus-unavailable", "publish-unconfirmed"].contains(&problem.as_str());
-    assert!(known, "{}", refused.text());
+    let told = (refused.status, refused.problem());
+    // A bus that dies with the command in hand may have stored it.
+    let known = [(503, "bus-unavailable"), (504, "may-have-acted")];
+    let known = known.map(|(status, problem)| (status, problem.to_owned()));
+    assert!(known.contains(&told), "{}", refused.text());
     let stop = format!("/mowers/{mower}/emergency-stop");
     let viewer = Caller::persona(&system, Persona::Viewer);
     let unstopped = viewer.call(&system, "POST", &stop).send().await;

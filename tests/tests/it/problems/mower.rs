@@ -15,6 +15,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::FeatureNotInPlan,
     Kind::AgentNeedsPlan,
     Kind::QuietHours,
+    Kind::TtlTooLong,
+    Kind::IdempotencyKeyRequired,
 ];
 
 const EVERY_DAY: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -65,6 +67,16 @@ async fn of_mowers_are_seen() {
     };
     check(&one).await;
     calms(&system, &one).await;
+
+    // What another request would mend: a life within bounds, a key.
+    let path = format!("{FLEET}/mowers/{one}/commands");
+    let long = json!({ "command": { "kind": "resume_mow" }, "ttl_seconds": 601 });
+    let refused = system.post(Persona::Operator, &path, &long).await;
+    seen.note(Kind::TtlTooLong, "none", &refused);
+    let plans = format!("{FLEET}/mowers/{one}/mow-plans");
+    let areas = json!({ "area_ids": [lawn] });
+    let refused = system.post(Persona::Agent, &plans, &areas).await;
+    seen.note(Kind::IdempotencyKeyRequired, "none", &refused);
 
     // Quiet hours, now and at any other time of any day.
     let quiet = [("00:00", "12:00"), ("12:00", "00:00")];

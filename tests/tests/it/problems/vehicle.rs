@@ -68,7 +68,7 @@ async fn of_a_service_that_hangs() {
     } else {
         (two, one)
     };
-    seen.note(Kind::RequestInProgress, "none", &running);
+    seen.note(Kind::RequestInProgress, "maybe", &running);
     let told = seen.note(Kind::MayHaveActed, "maybe", &sent);
     // The key stays in doubt, and names what to look for, until the service
     // says what became of it.

@@ -97,7 +97,8 @@ pub async fn run(fleet: &Arc<Fleet>) {
 /// replica is at it.
 ///
 /// A line may be exported twice, when the process ends between export and
-/// commit; none is forgotten without having been exported.
+/// commit; none is forgotten without having been exported. A row that cannot be
+/// read is not, and stays.
 ///
 /// # Errors
 /// [`RetentionError`]; what was not exported is still there.
@@ -174,11 +175,24 @@ async fn batch(records: &Records, old: &Old, export: Option<&Path>) -> Result<u6
         change.rollback().await?;
         return Ok(0);
     }
-    if let Some(path) = export {
-        write(path, table, &rows).await?;
+    let readable = rows.iter().filter_map(|row| match read(row, table) {
+        Ok(read) => Some(read),
+        Err(error) => {
+            tracing::error!(
+                table,
+                "alarm: a record cannot be exported and is kept: {error}"
+            );
+            None
+        }
+    });
+    let (ids, lines): (Vec<String>, Vec<Value>) = readable.unzip();
+    if ids.is_empty() {
+        change.rollback().await?;
+        return Ok(0);
     }
-    let ids = rows.iter().map(|row| row.try_get::<String, _>("id"));
-    let ids: Vec<String> = ids.collect::<Result<_, _>>()?;
+    if let Some(path) = export {
+        write(path, &lines).await?;
+    }
     let sql = format!(
         "DELETE FROM {table} WHERE id IN {}",
         placeholders(1, ids.len())
@@ -205,13 +219,12 @@ async fn alone(connection: &mut AnyConnection) -> Result<bool, RecordsError> {
     Ok(locked)
 }
 
-async fn write(path: &Path, table: &str, rows: &[AnyRow]) -> Result<(), RetentionError> {
+async fn write(path: &Path, lines: &[Value]) -> Result<(), RetentionError> {
     let failed = |error| RetentionError::Export(path.to_owned(), error);
-    let mut lines = Vec::new();
-    for row in rows {
-        let line = json!({ "table": table, "row": object(row) });
-        lines.extend(line.to_string().into_bytes());
-        lines.push(b'\n');
+    let mut bytes = Vec::new();
+    for line in lines {
+        bytes.extend(line.to_string().into_bytes());
+        bytes.push(b'\n');
     }
     let file = tokio::fs::OpenOptions::new()
         .create(true)
@@ -219,19 +232,19 @@ async fn write(path: &Path, table: &str, rows: &[AnyRow]) -> Result<(), Retentio
         .open(path)
         .await;
     let mut file = file.map_err(failed)?;
-    file.write_all(&lines).await.map_err(failed)?;
+    file.write_all(&bytes).await.map_err(failed)?;
     file.sync_data().await.map_err(failed)
 }
 
-/// A row as it stands: texts and numbers.
-fn object(row: &AnyRow) -> Map<String, Value> {
-    let columns = row.columns().iter();
-    columns
-        .map(|column| {
-            let name = column.name();
-            let text = row.try_get::<Option<String>, _>(name).map(Value::from);
-            let value = text.or_else(|_| row.try_get::<Option<i64>, _>(name).map(Value::from));
-            (name.to_owned(), value.unwrap_or(Value::Null))
-        })
-        .collect()
+/// The id of a row and its line: texts and numbers, as they stand.
+fn read(row: &AnyRow, table: &str) -> Result<(String, Value), sqlx::Error> {
+    let mut object = Map::new();
+    for column in row.columns() {
+        let name = column.name();
+        let text = row.try_get::<Option<String>, _>(name).map(Value::from);
+        let value = text.or_else(|_| row.try_get::<Option<i64>, _>(name).map(Value::from))?;
+        object.insert(name.to_owned(), value);
+    }
+    let id = row.try_get("id")?;
+    Ok((id, json!({ "table": table, "row": object })))
 }

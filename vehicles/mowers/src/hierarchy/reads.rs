@@ -44,7 +44,12 @@ pub(super) async fn permissions(call: Call, State(fleet): Shared, Path(id): Path
     let asks: Vec<(&str, Target)> = mower_actions().map(|action| (action, target)).collect();
     let verdicts = judge(&fleet, &call, &asks).await?;
     let permissions = asks.iter().zip(verdicts).map(|((action, _), verdict)| {
-        json!({ "action": action, "allowed": verdict.allowed, "problem": verdict.problem })
+        // Who asks sees the mower: a refusal without a name of its own is a plain one.
+        let problem = match verdict.allowed {
+            true => None,
+            false => Some(verdict.problem.as_deref().unwrap_or("forbidden")),
+        };
+        json!({ "action": action, "allowed": verdict.allowed, "problem": problem })
     });
     let permissions: Vec<Value> = permissions.collect();
     shown(&json!({ "mower_id": id, "permissions": permissions }))

@@ -41,10 +41,13 @@ pub(super) async fn change_account(
 ) -> Response {
     changed(async move {
         let suspended = bodies::suspended(&body)?;
-        let ask = of(&fleet, &call, account)?;
+        let ask = of(&fleet, &call, account.clone())?;
         let mut change = Change::begin(&fleet, ask).await?;
         let outcome = accounts::suspend(&mut change, suspended).await;
-        Ok(change.conclude(outcome).await?)
+        let answer = change.conclude(outcome).await?;
+        let done = if suspended { "suspended" } else { "resumed" };
+        traced(&call, &account, done);
+        Ok(answer)
     })
     .await
 }
@@ -56,12 +59,27 @@ pub(super) async fn delete_account(
     Path(account): Path<String>,
 ) -> Response {
     changed(async move {
-        let ask = of(&fleet, &call, account)?;
+        let ask = of(&fleet, &call, account.clone())?;
         let mut change = Change::begin(&fleet, ask).await?;
         let outcome = accounts::delete(&mut change).await;
-        Ok(change.conclude(outcome).await?)
+        let answer = change.conclude(outcome).await?;
+        traced(&call, &account, "removed");
+        Ok(answer)
     })
     .await
+}
+
+/// No decision of the gateway's is on record for what an operator does here: this line is.
+fn traced(call: &Call, account: &str, done: &'static str) {
+    let caller = call.granted().caller();
+    tracing::info!(
+        account,
+        done,
+        issuer = caller.issuer,
+        subject = caller.subject,
+        operation = ?call.granted().operation(),
+        "an account was changed by its operator"
+    );
 }
 
 /// `POST /sites`

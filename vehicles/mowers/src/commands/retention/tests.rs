@@ -100,6 +100,34 @@ async fn without_the_export_nothing_is_forgotten() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_is_kept() {
+    let (folder, records) = fresh().await;
+    let export = folder.path().join("export.jsonl");
+    let retention = Retention {
+        export: Some(export.clone()),
+        ..retention()
+    };
+    let odd = issued(&records, 91, Command::PauseMow {}).await;
+    let old = issued(&records, 91, Command::PauseMow {}).await;
+    let id = odd.envelope.command_id.to_string();
+    sqlx::query("UPDATE commands SET reason = x'00ff' WHERE id = $1")
+        .bind(id.as_str())
+        .execute(records.pool())
+        .await
+        .expect("an update");
+    let purged = purge(&records, &retention, testkit::noon()).await;
+    assert_eq!(purged.expect("a purge"), 1);
+    let left: Vec<String> = sqlx::query_scalar("SELECT id FROM commands")
+        .fetch_all(records.pool())
+        .await
+        .expect("a read");
+    assert_eq!(left, [id.as_str()]);
+    let lines = std::fs::read_to_string(&export).expect("the export");
+    assert!(lines.contains(&old.envelope.command_id.to_string()));
+    assert!(!lines.contains(&id), "{lines}");
+}
+
+#[tokio::test]
 async fn many_go_in_batches() {
     let (_folder, records) = fresh().await;
     let mut all = Vec::new();

@@ -195,7 +195,10 @@ async fn permissions_ask_for_every_action_of_a_mower() {
             assert!(named.contains(&action), "{action} in {named:?}");
         }
         assert!(!named.contains(&"site_start_mow") && !named.contains(&"mow_plan_dispatch"));
-        assert!(permissions.iter().all(|it| it["allowed"] == false));
+        for it in permissions {
+            assert_eq!(it["allowed"], false);
+            assert_eq!(it["problem"], "forbidden", "a refusal has a name");
+        }
     })
     .await;
 }

@@ -1,0 +1,136 @@
+//! Stops: one, or one in each account of a caller who names none.
+//!
+//! SAFETY-STOP: nothing that a caller leaves out or misspells in a query refuses
+//! a stop. Who names no account stops in all of theirs.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use serde_json::{Map, Value};
+use tracing::error;
+
+use super::account::{self, ACCOUNT};
+use super::asking::Asking;
+use super::call::{Call, Trail};
+use crate::effect::Effect;
+use crate::gateway::Gateway;
+use crate::problem::{Kind, Problem};
+use crate::reply::{self, Reply};
+
+/// Where the answer of the first account has those of the others.
+const OTHERS: &str = "others";
+
+/// Judges a stop and delivers it, in several accounts at once.
+pub(super) async fn serve(
+    gateway: &Arc<Gateway>,
+    asking: Asking<'_>,
+    trail: &mut Trail,
+) -> Result<Reply, Problem> {
+    let query = asking.clean.query_of(asking.row);
+    let queries = account::each(gateway, asking.row, query, asking.caller);
+    if let [query] = queries.as_slice() {
+        let call = asking.judge(gateway, query.clone(), trail).await?;
+        return deliver(gateway, call).await;
+    }
+    let (mut under_way, mut told) = (Vec::new(), Vec::new());
+    for query in queries {
+        let account = query.get(ACCOUNT).unwrap_or_default().to_owned();
+        match asking.clone().judge(gateway, query, trail).await {
+            Ok(call) => under_way.push(async { (account, deliver(gateway, call).await) }),
+            Err(problem) => told.push((account, Err(problem))),
+        }
+    }
+    told.extend(join_all(under_way).await);
+    together(told).await
+}
+
+/// A stop goes on when its caller hangs up.
+async fn deliver(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+    let (lane, stop) = (Arc::clone(&gateway.stop), call.into_stop());
+    let delivered = gateway
+        .detached
+        .run(async move { lane.deliver(stop).await });
+    delivered.await.unwrap_or_else(|cause| {
+        error!(%cause, alarm = "may-not-have-stopped", "a stop ended early");
+        Err(Problem::new(
+            Kind::MayNotHaveStopped,
+            "the stop ended early; nobody knows how far it came",
+        )
+        .effect(Effect::Maybe))
+    })
+}
+
+type Told = (String, Result<Reply, Problem>);
+
+/// One answer of several: the worst of them, with the status of each account.
+/// What the caller may not know of has no part in it.
+async fn together(mut told: Vec<Told>) -> Result<Reply, Problem> {
+    told.retain(|(_, answer)| status(answer) != StatusCode::NOT_FOUND);
+    let statuses: Map<String, Value> = told
+        .iter()
+        .map(|(account, answer)| (account.clone(), status(answer).as_u16().into()))
+        .collect();
+    let stopped = told.iter().any(|(_, answer)| status(answer).is_success());
+    let worst = told.iter().enumerate();
+    let worst = worst.max_by_key(|(_, (_, answer))| status(answer));
+    let Some(worst) = worst.map(|(index, _)| index) else {
+        return Err(Problem::not_found());
+    };
+    let several = told.len() > 1;
+    let (_, answer) = told.swap_remove(worst);
+    match answer {
+        Err(problem) if several => Err(match stopped {
+            true => problem.effect(Effect::Maybe),
+            false => problem,
+        }
+        .with("accounts", Value::Object(statuses))),
+        Ok(reply) if several && reply.status().is_success() => {
+            let others = told.into_iter().filter_map(|(_, answer)| answer.ok());
+            Ok(joined(reply, others).await)
+        }
+        answer => answer,
+    }
+}
+
+fn status(answer: &Result<Reply, Problem>) -> StatusCode {
+    match answer {
+        Ok(reply) => reply.status(),
+        Err(problem) => {
+            StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }
+}
+
+/// The first answer, with those of the other accounts in it. Each was read whole
+/// by the stop lane.
+async fn joined(first: Reply, others: impl Iterator<Item = Reply>) -> Reply {
+    let status = first.status().as_u16();
+    let mut whole = body(first).await;
+    let mut more = Vec::new();
+    for other in others {
+        let other = body(other).await;
+        // One thing in no account's own name is answered alike for each.
+        if other != whole {
+            more.push(other);
+        }
+    }
+    if !more.is_empty() {
+        whole[OTHERS] = more.into();
+    }
+    reply::json(status, &whole)
+}
+
+/// The JSON of an answer, always an object.
+async fn body(reply: Reply) -> Value {
+    let bytes = match reply.into_body().collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(_) => return Value::Object(Map::new()),
+    };
+    let value = serde_json::from_slice(&bytes).unwrap_or_default();
+    match value {
+        Value::Object(_) => value,
+        _ => Value::Object(Map::new()),
+    }
+}
