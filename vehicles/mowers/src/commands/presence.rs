@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::bus::BusError;
+use crate::bus::{BusError, subject};
 use crate::contract::Envelope;
-use crate::device::wire::{self, Ask};
+use crate::device::wire::Ask;
 use crate::service::Fleet;
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub(super) async fn is_nobody(fleet: &Fleet, envelope: &Envelope) -> bool {
     let Ok(payload) = serde_json::to_vec(&question) else {
         return false;
     };
-    let subject = wire::ask(mower, "capabilities");
+    let subject = subject::ask(mower, "capabilities");
     let asked = fleet.bus.request(&subject, Bytes::from(payload), WITHIN);
     // Any answer is one.
     matches!(
