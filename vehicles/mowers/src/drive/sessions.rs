@@ -81,28 +81,23 @@ pub struct Drives(Mutex<HashMap<Uuid, Session>>);
 impl Drives {
     /// Remembers a session.
     pub(super) fn open(&self, session: Session) {
-        let mut all = self.lock();
-        if all.len() >= SESSIONS {
-            let now = session.last_at;
-            all.retain(|_, it| it.is_driven(now));
-        }
-        all.insert(session.id, session);
+        remember(&mut self.lock(), session);
     }
 
     /// Takes over what the records say of a session: another replica opened it, or
     /// drives by it. It counts as heard of now; what came by here is kept.
     pub(super) fn learn(&self, recorded: Session, now: Timestamp) -> Session {
-        let known = self.find(recorded.id);
-        let session = Session {
+        let mut all = self.lock();
+        let mut session = Session {
             last_at: now,
-            frames: known
-                .as_ref()
-                .map_or(0, |it| it.frames)
-                .max(recorded.frames),
-            sequence: known.and_then(|it| it.sequence),
             ..recorded
         };
-        self.open(session.clone());
+        if let Some(known) = all.get(&session.id) {
+            session.frames = session.frames.max(known.frames);
+            session.sequence = known.sequence;
+            session.ended = session.ended.or_else(|| known.ended.clone());
+        }
+        remember(&mut all, session.clone());
         session
     }
 
@@ -158,4 +153,12 @@ impl Drives {
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn remember(all: &mut HashMap<Uuid, Session>, session: Session) {
+    if all.len() >= SESSIONS {
+        let now = session.last_at;
+        all.retain(|_, it| it.is_driven(now));
+    }
+    all.insert(session.id, session);
 }
