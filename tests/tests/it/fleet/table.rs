@@ -118,7 +118,10 @@ const TABLE: &[(u8, &str, &[&str])] = &[
     (
         17,
         "no shard holds a mower",
-        &["tests/tests/it/fleet/shards.rs::nobody_holds_it"],
+        &[
+            "tests/tests/it/fleet/shards.rs::nobody_holds_it",
+            "vehicles/mowers/src/commands/presence/tests.rs::a_command_to_a_mower_that_nobody_holds_ends_at_once",
+        ],
     ),
     (
         18,

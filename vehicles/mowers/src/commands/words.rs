@@ -70,7 +70,8 @@ fn words() -> BTreeSet<String> {
         let lines = text.lines().map(str::trim_start);
         for line in lines.filter(|line| !line.starts_with("//")) {
             for (place, _) in line.match_indices('"') {
-                let (before, text) = (&line[..place], &line[place + 1..]);
+                let (before, text) = line.split_at(place);
+                let text = text.trim_start_matches('"');
                 words.extend(word(before, text).map(str::to_owned));
             }
         }
