@@ -35,8 +35,6 @@ pub struct Telemetry(RwLock<HashMap<Uuid, Arc<Seen>>>);
 pub struct Seen {
     /// What the mower said.
     pub state: MowerState,
-    /// When it was heard.
-    pub heard_at: Timestamp,
 }
 
 impl Seen {
@@ -64,7 +62,7 @@ pub struct StateView<'a> {
 
 impl Telemetry {
     /// Takes over a state, unless a newer one is known; whether it is new.
-    pub fn hear(&self, state: MowerState, heard_at: Timestamp) -> bool {
+    pub fn hear(&self, state: MowerState) -> bool {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let known = all.get(&state.mower_id);
         // A gateway that restarts counts anew; then the time decides.
@@ -74,7 +72,7 @@ impl Telemetry {
         if older {
             return false;
         }
-        all.insert(state.mower_id, Arc::new(Seen { state, heard_at }));
+        all.insert(state.mower_id, Arc::new(Seen { state }));
         true
     }
 
@@ -104,7 +102,7 @@ pub async fn follow(fleet: &Arc<Fleet>) {
     read(fleet, &consumer, |payload| {
         match serde_json::from_slice::<MowerState>(payload) {
             Ok(state) => {
-                fleet.telemetry.hear(state, fleet.now());
+                fleet.telemetry.hear(state);
             }
             Err(error) => tracing::warn!("a state cannot be read: {error}"),
         }

@@ -53,10 +53,7 @@ async fn state(
     }
     // Nothing heard since this replica began: whoever holds it knows.
     let state: MowerState = holder::ask(&fleet, mower, "state").await?;
-    let seen = Seen {
-        state,
-        heard_at: now,
-    };
+    let seen = Seen { state };
     Ok(Json(seen.view(now)).into_response())
 }
 

@@ -21,7 +21,7 @@ fn states_only_go_forward() {
     let at = |seconds| noon() + SignedDuration::from_secs(seconds);
     let hear = |seq, seconds| {
         let state = state(mower(1), Activity::Mowing, seq, at(seconds));
-        telemetry.hear(state, at(seconds))
+        telemetry.hear(state)
     };
     assert!(hear(5, 5));
     assert!(!hear(5, 5));
@@ -38,7 +38,6 @@ fn states_only_go_forward() {
 fn a_state_says_how_old_it_is() {
     let seen = Seen {
         state: state(mower(1), Activity::Mowing, 1, noon()),
-        heard_at: noon(),
     };
     let shown = |milliseconds| {
         let now = noon() + SignedDuration::from_millis(milliseconds);
@@ -56,7 +55,7 @@ async fn the_state_comes_from_memory_even_while_the_records_are_down() {
     let rig = Rig::new(1).await;
     rig.fleet
         .telemetry
-        .hear(state(mower(1), Activity::Mowing, 3, rig.now()), rig.now());
+        .hear(state(mower(1), Activity::Mowing, 3, rig.now()));
     rig.fleet.records.pool().close().await;
     rig.pass(60_000);
     let shown = rig.send(&read("state")).await.json();

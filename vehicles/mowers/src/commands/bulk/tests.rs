@@ -192,8 +192,8 @@ async fn what_needs_no_command_gets_none() {
     let mowing = state(mower(1), Activity::Mowing, 1, now);
     let mut offline = state(mower(2), Activity::Docked, 1, now);
     offline.link.online = false;
-    rig.fleet.telemetry.hear(mowing, now);
-    rig.fleet.telemetry.hear(offline, now);
+    rig.fleet.telemetry.hear(mowing);
+    rig.fleet.telemetry.hear(offline);
     let answer = rig.send(&Asking::group(start())).await.json();
     assert_eq!(answer["skipped"], 2);
     assert_eq!(answer["items"][0]["reason"], "already-in-that-state");

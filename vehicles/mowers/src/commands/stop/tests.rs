@@ -242,9 +242,9 @@ async fn what_moves_is_stopped_first() {
     let mut docked = state(mower(1), Activity::Docked, 1, now);
     docked.speed_mps = 0.0;
     docked.blade_on = false;
-    rig.fleet.telemetry.hear(docked, now);
+    rig.fleet.telemetry.hear(docked);
     let mowing = state(mower(3), Activity::Mowing, 1, now);
-    rig.fleet.telemetry.hear(mowing, now);
+    rig.fleet.telemetry.hear(mowing);
     let answer = rig.send(&Asking::stop_account()).await.json();
     assert_eq!(answer["accepted"], 3);
     for expected in [mower(3), mower(2), mower(1)] {

@@ -8,7 +8,6 @@ use crate::telemetry::Seen;
 fn seen(activity: Activity) -> Seen {
     Seen {
         state: state(mower(1), activity, 1, noon()),
-        heard_at: noon(),
     }
 }
 

@@ -13,9 +13,8 @@ fn said(activity: Activity) -> MowerState {
 
 fn check(state: MowerState, seconds_ago: i64, expected: Urgency) {
     let told = format!("{state:?} {seconds_ago} s ago");
-    let heard_at = state.at;
-    let now = heard_at + SignedDuration::from_secs(seconds_ago);
-    let found = Urgency::of(Some(&Seen { state, heard_at }), now);
+    let now = state.at + SignedDuration::from_secs(seconds_ago);
+    let found = Urgency::of(Some(&Seen { state }), now);
     assert_eq!(found, expected, "{told}");
 }
 
