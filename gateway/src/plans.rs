@@ -5,6 +5,7 @@
 
 pub mod code;
 pub mod digest;
+pub mod events;
 pub(crate) mod handlers;
 pub mod memory;
 pub mod plan;
@@ -15,12 +16,11 @@ pub mod view;
 
 pub use self::code::{ApprovalCode, CodeHash, Randomness, RandomnessError, SystemRandomness};
 pub use self::digest::PlanDigest;
+pub use self::events::{DispatchEnd, Lease, PlanError, Proposal, SettleAnswer};
 pub use self::plan::{
     Approval, Decision, Evidence, ObjectRef, Operation, Plan, Refusal, State, Status,
 };
-pub use self::state::{
-    APPROVAL_WINDOW, DECISION_WINDOW, DispatchEnd, Lease, PlanError, Proposal, SettleAnswer,
-};
+pub use self::state::{APPROVAL_WINDOW, DECISION_WINDOW};
 pub use self::summary::PlanSummary;
 pub use self::view::{ApprovalView, PlanView};
 

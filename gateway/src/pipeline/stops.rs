@@ -113,24 +113,21 @@ async fn joined(first: Reply, others: impl Iterator<Item = Reply>) -> Reply {
         let other = body(other).await;
         // One thing in no account's own name is answered alike for each.
         if other != whole {
-            more.push(other);
+            more.push(Value::Object(other));
         }
     }
     if !more.is_empty() {
-        whole[OTHERS] = more.into();
+        whole.insert(OTHERS.to_owned(), more.into());
     }
-    reply::json(status, &whole)
+    reply::json(status, &Value::Object(whole))
 }
 
-/// The JSON of an answer, always an object.
-async fn body(reply: Reply) -> Value {
-    let bytes = match reply.into_body().collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(_) => return Value::Object(Map::new()),
-    };
-    let value = serde_json::from_slice(&bytes).unwrap_or_default();
-    match value {
-        Value::Object(_) => value,
-        _ => Value::Object(Map::new()),
-    }
+/// The JSON object of an answer; an empty one where it is none.
+async fn body(reply: Reply) -> Map<String, Value> {
+    let collected = reply.into_body().collect().await;
+    let bytes = collected.map(|collected| collected.to_bytes());
+    let object = bytes
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    object.unwrap_or_default()
 }

@@ -1,15 +1,14 @@
 //! The token a service sends when it feeds the gateway's registry.
 
 use jiff::Timestamp;
-use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
 use crate::digest::body_digest;
-use crate::guard::{LEEWAY_SECONDS, MAX_LIFE_SECONDS};
+use crate::guard::{GATEWAY, LEEWAY_SECONDS, MAX_LIFE_SECONDS};
 use crate::keys::{KeySet, Keys};
+use crate::token::{self, Unopened};
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +18,6 @@ pub const FEED_HEADER: &str = "interlock-service";
 
 /// A type of its own, so that a grant sent back is not a feed call (RFC 8725 section 3.11).
 const FEED_TYPE: &str = "interlock-feed+jwt";
-const GATEWAY: &str = "interlock";
 /// How long a signed call may take to arrive, seconds.
 const LIFE_SECONDS: i64 = 30;
 
@@ -55,13 +53,6 @@ pub fn sign_feed(
     jti: Uuid,
     now: Timestamp,
 ) -> Result<String, FeedError> {
-    let set = keys.current();
-    let key = set.first().ok_or(FeedError::Signing)?;
-    let header = Header {
-        typ: Some(FEED_TYPE.to_owned()),
-        kid: Some(key.kid().to_owned()),
-        ..Header::new(Algorithm::HS256)
-    };
     let claims = FeedClaims {
         iss: service.to_owned(),
         aud: GATEWAY.to_owned(),
@@ -72,7 +63,7 @@ pub fn sign_feed(
         path: path_and_query.to_owned(),
         body: body_digest(body),
     };
-    encode(&header, &claims, key.encoding()).map_err(|_| FeedError::Signing)
+    token::sign(keys, FEED_TYPE, &claims).ok_or(FeedError::Signing)
 }
 
 /// Checks one call of `service`. Who calls this still has to refuse a `jti` seen before.
@@ -86,26 +77,7 @@ pub fn verify_feed(
     (method, path_and_query, body): (&str, &str, &[u8]),
     now: Timestamp,
 ) -> Result<FeedClaims, FeedError> {
-    let header = decode_header(token).map_err(|_| FeedError::Malformed)?;
-    if header.alg != Algorithm::HS256 || header.typ.as_deref() != Some(FEED_TYPE) {
-        return Err(FeedError::Malformed);
-    }
-    let kid = header.kid.as_deref().ok_or(FeedError::UnknownKey)?;
-    let key = keys.find(kid).ok_or(FeedError::UnknownKey)?;
-    let mut validation = Validation::new(Algorithm::HS256);
-    // Without this list the library lets a token pass that has no `aud` or `iss` at all.
-    validation.set_required_spec_claims(&["iss", "aud", "exp"]);
-    validation.set_issuer(&[service]);
-    validation.set_audience(&[GATEWAY]);
-    validation.validate_exp = false;
-    validation.validate_nbf = false;
-    let claims = decode::<FeedClaims>(token, key.decoding(), &validation)
-        .map_err(|error| match error.kind() {
-            ErrorKind::InvalidSignature => FeedError::Signature,
-            ErrorKind::InvalidIssuer | ErrorKind::InvalidAudience => FeedError::Party,
-            _ => FeedError::Malformed,
-        })?
-        .claims;
+    let claims: FeedClaims = token::open(keys, token, FEED_TYPE, (service, GATEWAY))?;
     let now = now.as_second();
     let life = claims.exp.saturating_sub(claims.iat);
     if claims.exp.saturating_add(LEEWAY_SECONDS) < now
@@ -160,6 +132,19 @@ impl FeedError {
             Self::Party => "party",
             Self::Time => "time",
             Self::OtherCall => "other-call",
+        }
+    }
+}
+
+impl From<Unopened> for FeedError {
+    fn from(cause: Unopened) -> Self {
+        match cause {
+            Unopened::UnknownKey => Self::UnknownKey,
+            Unopened::Signature => Self::Signature,
+            Unopened::Issuer | Unopened::Audience => Self::Party,
+            Unopened::Malformed | Unopened::Algorithm | Unopened::Type | Unopened::Claims => {
+                Self::Malformed
+            }
         }
     }
 }

@@ -5,16 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_surface::{Class, Listener, Match, Row, find};
 use jiff::Timestamp;
-use jsonwebtoken::errors::{Error as JwtError, ErrorKind};
-use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
-use thiserror::Error;
 
 use crate::claims::Claims;
 use crate::clock::Clock;
 use crate::digest::body_digest;
 use crate::keys::Keys;
 use crate::layer::Granted;
-use crate::replay::{ReplayError, ReplayMemory};
+use crate::refusal::Refusal;
+use crate::replay::ReplayMemory;
+use crate::token;
 
 #[cfg(test)]
 mod tests;
@@ -141,27 +140,13 @@ impl Guard {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(Refusal::Malformed);
         }
-        let header = decode_header(token).map_err(|_| Refusal::Malformed)?;
-        if header.alg != Algorithm::HS256 {
-            return Err(Refusal::Algorithm);
-        }
-        if header.typ.as_deref() != Some(GRANT_TYPE) {
-            return Err(Refusal::Type);
-        }
-        let keys = self.keys.current();
-        let kid = header.kid.as_deref().ok_or(Refusal::UnknownKey)?;
-        let key = keys.find(kid).ok_or(Refusal::UnknownKey)?;
-        let mut validation = Validation::new(Algorithm::HS256);
-        // Without this list the library lets a token pass that has no `aud` or `iss` at all.
-        validation.set_required_spec_claims(&["iss", "aud", "exp"]);
-        validation.set_issuer(&[GATEWAY]);
-        validation.set_audience(&[self.service]);
-        // The times are judged here, by the injected clock and by class.
-        validation.validate_exp = false;
-        validation.validate_nbf = false;
-        decode::<Claims>(token, key.decoding(), &validation)
-            .map(|data| data.claims)
-            .map_err(|error| Refusal::from_jwt(&error))
+        let parties = (GATEWAY, self.service);
+        Ok(token::open(
+            &self.keys.current(),
+            token,
+            GRANT_TYPE,
+            parties,
+        )?)
     }
 
     /// The row the grant names, if it is the one this service serves at this method and path.
@@ -252,133 +237,4 @@ fn require_claims_of(class: Class, claims: &Claims) -> Result<(), Refusal> {
 
 fn milliseconds(value: i64) -> Result<Timestamp, Refusal> {
     Timestamp::from_millisecond(value).map_err(|_| Refusal::Claims)
-}
-
-/// Why a request has no valid grant. No variant carries any part of the token.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq, Hash)]
-pub enum Refusal {
-    /// No grant header.
-    #[error("the request has no `Interlock-Grant` header; only the gateway may call this service")]
-    Missing,
-    /// Two or more grant headers.
-    #[error("the request has more than one `Interlock-Grant` header")]
-    Repeated,
-    /// Not a JSON web token.
-    #[error("the grant is not a well-formed token")]
-    Malformed,
-    /// Signed in any other way than HS256.
-    #[error("the grant is not signed with HS256")]
-    Algorithm,
-    /// A token of another type.
-    #[error("the token is not of type `interlock-grant+jwt`")]
-    Type,
-    /// No key of that id.
-    #[error("the grant names no key that this service knows")]
-    UnknownKey,
-    /// The signature does not hold.
-    #[error("the signature of the grant does not hold")]
-    Signature,
-    /// Not from the gateway.
-    #[error("the grant was not issued by `interlock`")]
-    Issuer,
-    /// For another service.
-    #[error("the grant is for another service")]
-    Audience,
-    /// A claim is missing or has a wrong type.
-    #[error("a claim of the grant is missing or has a wrong type")]
-    Claims,
-    /// The named row is not the one at this method and path.
-    #[error("the grant does not name the row at this method and path")]
-    Row,
-    /// Another method.
-    #[error("the grant is for another method")]
-    Method,
-    /// Another path or query.
-    #[error("the grant is for another path or query")]
-    Path,
-    /// Another body.
-    #[error("the grant is for another body")]
-    Body,
-    /// Past its end.
-    #[error("the grant has expired")]
-    Expired,
-    /// Issued, or valid only, in the future.
-    #[error("the grant is not valid yet")]
-    NotYet,
-    /// Lives longer than a grant may, or ends before it begins.
-    #[error("the life of the grant is not between 0 and 120 seconds")]
-    Life,
-    /// May have been used before this process began.
-    #[error("the grant is older than this process")]
-    BeforeStart,
-    /// Used before.
-    #[error("the grant was used before")]
-    Replayed,
-    /// There is no room to remember it, so it cannot be used.
-    #[error("too many grants are in use; ask again when some have expired")]
-    Full,
-    /// The body is larger than the row allows.
-    #[error("the body is larger than this endpoint allows")]
-    TooLarge,
-    /// The body broke off or could not be read.
-    #[error("the body could not be read to its end")]
-    Unreadable,
-    /// The body did not arrive in its time.
-    #[error("the body did not arrive in time")]
-    Slow,
-}
-
-impl Refusal {
-    /// A stable word for logs, metrics and test vectors.
-    #[must_use]
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Repeated => "repeated",
-            Self::Malformed => "malformed",
-            Self::Algorithm => "algorithm",
-            Self::Type => "type",
-            Self::UnknownKey => "unknown-key",
-            Self::Signature => "signature",
-            Self::Issuer => "issuer",
-            Self::Audience => "audience",
-            Self::Claims => "claims",
-            Self::Row => "row",
-            Self::Method => "method",
-            Self::Path => "path",
-            Self::Body => "body",
-            Self::Expired => "expired",
-            Self::NotYet => "not-yet",
-            Self::Life => "life",
-            Self::BeforeStart => "before-start",
-            Self::Replayed => "replayed",
-            Self::Full => "full",
-            Self::TooLarge => "too-large",
-            Self::Unreadable => "unreadable",
-            Self::Slow => "slow",
-        }
-    }
-
-    fn from_jwt(error: &JwtError) -> Self {
-        match error.kind() {
-            ErrorKind::InvalidSignature => Self::Signature,
-            ErrorKind::InvalidIssuer => Self::Issuer,
-            ErrorKind::InvalidAudience => Self::Audience,
-            ErrorKind::InvalidAlgorithm | ErrorKind::UnsupportedAlgorithm => Self::Algorithm,
-            ErrorKind::MissingRequiredClaim(_)
-            | ErrorKind::InvalidClaimFormat(_)
-            | ErrorKind::Json(_) => Self::Claims,
-            // The library's list may grow; anything else is a token it could not read.
-            _ => Self::Malformed,
-        }
-    }
-}
-
-impl From<ReplayError> for Refusal {
-    fn from(error: ReplayError) -> Self {
-        match error {
-            ReplayError::Replayed => Self::Replayed,
-            ReplayError::Full => Self::Full,
-        }
-    }
 }

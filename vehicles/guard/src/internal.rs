@@ -2,7 +2,6 @@
 //! through the same door as everything else.
 
 use jiff::Timestamp;
-use jsonwebtoken::{Algorithm, Header, encode};
 use uuid::Uuid;
 
 use crate::claims::{Caller, CallerKind, Claims};
@@ -10,6 +9,7 @@ use crate::digest::body_digest;
 use crate::feed::FeedError;
 use crate::guard::{GATEWAY, GRANT_TYPE};
 use crate::keys::Keys;
+use crate::token;
 
 #[cfg(test)]
 mod tests;
@@ -32,13 +32,6 @@ pub fn sign_internal(
     if row.class != interlock_surface::Class::Internal {
         return Err(FeedError::Signing);
     }
-    let set = keys.current();
-    let key = set.first().ok_or(FeedError::Signing)?;
-    let header = Header {
-        typ: Some(GRANT_TYPE.to_owned()),
-        kid: Some(key.kid().to_owned()),
-        ..Header::new(Algorithm::HS256)
-    };
     let life = LIFE_SECONDS.saturating_mul(1000);
     let claims = Claims {
         iss: GATEWAY.to_owned(),
@@ -68,5 +61,5 @@ pub fn sign_internal(
         deadline: now.as_millisecond().saturating_add(life),
         approval: None,
     };
-    encode(&header, &claims, key.encoding()).map_err(|_| FeedError::Signing)
+    token::sign(keys, GRANT_TYPE, &claims).ok_or(FeedError::Signing)
 }

@@ -16,7 +16,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::claims::{Approval, Caller, Claims};
-use crate::guard::{GRANT_HEADER, Guard, Refusal, Verified};
+use crate::guard::{GRANT_HEADER, Guard, Verified};
+use crate::refusal::Refusal;
 
 /// A body that takes longer than this to arrive is given up: nobody holds a service by dripping.
 const BODY_WITHIN: Duration = Duration::from_secs(2);

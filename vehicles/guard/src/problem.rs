@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 
-use crate::guard::Refusal;
+use crate::refusal::Refusal;
 
 /// Media type of problem details (RFC 9457 section 3).
 pub const PROBLEM_JSON: &str = "application/problem+json";

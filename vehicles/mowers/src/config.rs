@@ -159,7 +159,6 @@ impl Config {
         let mut settings = settings(&mut fields);
         settings.limits = limits;
         settings.timeouts = timeouts;
-        settings.account = account.clone().unwrap_or_default();
         settings.export = export;
         if let Some(spool) = spool {
             settings.spool = spool;
@@ -362,7 +361,6 @@ fn settings(fields: &mut Fields) -> Settings {
         Some(())
     });
     Settings {
-        account: String::new(),
         limits: Limits::default(),
         timeouts: Timeouts::default(),
         emergency_stop_ttl: Duration::from_secs(stop),

@@ -24,6 +24,8 @@ async fn suspended_it_can_be_stopped() {
     let mower = mower(&system).await;
     let mowers = system.mowers.as_ref().expect("a fleet");
     mowers.account("suspend", "acme", &[]);
+    let told = system.holding(br#""done":"suspended""#);
+    assert!(!told.is_empty(), "the log says who suspended what");
     starts(&system, &mower, 403).await;
     stop(&system, &mower.id).await.expect(202);
     latched(&system, &mower.id).await;

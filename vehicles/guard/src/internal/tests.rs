@@ -5,9 +5,10 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::sign_internal;
-use crate::guard::{Guard, Refusal};
+use crate::guard::Guard;
 use crate::keys::{Key, KeySet, Keys};
 use crate::layer::tests::SetClock;
+use crate::refusal::Refusal;
 
 const NOW: i64 = 1_764_500_000;
 

@@ -211,7 +211,6 @@ fn the_documented_example_is_read() {
     let shown = Config::read(example, |_| None, |_| Ok(KEY.to_owned())).unwrap();
     let usual = read(&format!("{}[records]\npath = \"m\"\n", least())).unwrap();
     let told = Settings {
-        account: shown.settings.account.clone(),
         spool: shown.settings.spool.clone(),
         export: shown.settings.export.clone(),
         ..usual.settings

@@ -2,7 +2,7 @@
 //! refused by name.
 
 use interlock_guard::json::Json;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::problem::Problem;
@@ -80,12 +80,6 @@ impl Body {
     /// Notes a fault.
     pub fn fault(&mut self, fault: impl Into<String>) {
         self.faults.push(fault.into());
-    }
-
-    /// Whether the member is there, not yet taken.
-    #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        self.members.iter().any(|(known, _)| known == name)
     }
 
     /// Takes a member as it is.
@@ -329,10 +323,4 @@ pub fn plain_object(members: Vec<(String, Json)>) -> Map<String, Value> {
     plain_members
         .map(|(name, value)| (name, plain(value)))
         .collect()
-}
-
-/// A number that JSON can hold.
-#[must_use]
-pub fn finite(value: f64) -> Value {
-    Number::from_f64(value).map_or(Value::Null, Value::Number)
 }

@@ -8,8 +8,6 @@ use jiff::SignedDuration;
 /// The settings of one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The account of a stop that names none; empty: no account, so such a stop finds no mower.
-    pub account: String,
     /// Quotas of one account.
     pub limits: Limits,
     /// How long each layer of a preview waits.

@@ -364,7 +364,6 @@ impl Rig {
 
 fn settings(spool: PathBuf, patience: Duration) -> Settings {
     Settings {
-        account: ACCOUNT.to_owned(),
         limits: Limits::default(),
         timeouts: Timeouts::default(),
         emergency_stop_ttl: Duration::from_secs(10),

@@ -240,7 +240,6 @@ impl Rig {
                 command_ttl_max: Duration::from_secs(300),
                 command_retention: Duration::from_secs(90 * 86_400),
                 safety_retention: Duration::from_secs(3 * 365 * 86_400),
-                account: "acme".to_owned(),
                 export: None,
                 judged_within: Duration::from_secs(10),
                 spool,
