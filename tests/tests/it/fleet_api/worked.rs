@@ -155,10 +155,12 @@ async fn nothing_tells_of_the_members_that_anna_does_not_see() {
         assert_eq!(listed, json!({ "items": [], "next": null }), "{list}");
     }
 
-    // Her start.
-    let area = area(system, m1).await;
+    // Her start, of each mower on its own lawn.
+    for mower in north.known.iter().chain(&scene.twin.known) {
+        area(system, mower).await;
+    }
     let start = json!({
-        "command": { "kind": "start_mow", "area_ids": [area] }, "area_clear_confirmed": true,
+        "command": { "kind": "start_mow" }, "area_clear_confirmed": true,
     });
     let commands = |group: &Group| format!("/groups/{}/commands", group.id);
     let raw = scene.alike("POST", commands, &start.to_string(), 202);

@@ -12,10 +12,11 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::bulk::answer;
-use super::bulk::kept::{self, Target};
+use super::bulk::kept;
 use super::record::RecordView;
 use super::store::{self, Filter, Mowers, Place};
 use crate::contract::Status;
+use crate::hierarchy::model::{MOWER, SCOPE};
 use crate::hierarchy::roster::Container;
 use crate::operations::Answer;
 use crate::service::Fleet;
@@ -104,47 +105,25 @@ pub async fn bulk(fleet: &Arc<Fleet>, call: &Call, id: Uuid) -> Result<Answer, P
     let head = kept::find(&fleet.records, id).await?;
     let mut records = store::of_bulk(&fleet.records, id).await?;
     let mowers: Vec<Uuid> = records.iter().map(|it| it.envelope.mower_id).collect();
-    let target = head.as_ref().and_then(|head| match head.target {
-        Target::Account(_) => None,
-        Target::Site(site) => Some(("Site", site)),
-        Target::Group(group) => Some(("Group", group)),
-    });
     // The question is asked for an unknown id too: no answer is quicker than another.
-    let container = target.unwrap_or(("Group", id));
-    let (sight, named) = sight_of(fleet, call.granted(), &account, &mowers, container).await?;
+    let container = head
+        .as_ref()
+        .map_or_else(|| id.to_string(), |head| head.target.id());
+    let scopes = [account.as_str(), container.as_str()];
+    let ([whole, named], seen) = seen(fleet, call.granted(), scopes, &mowers).await?;
     let head = head
         .filter(|head| head.account_id == account)
         .ok_or(Problem::NotFound)?;
-    records.retain(|it| sight.has(it.envelope.mower_id));
-    let whole = matches!(sight, Sight::Account);
+    records.retain(|it| whole || seen.contains(&it.envelope.mower_id));
     if records.is_empty() && !whole {
         return Err(Problem::NotFound);
     }
     let answer = answer::of_records(&head, &records);
-    let answer = match whole || (target.is_some() && named) {
+    let answer = match whole || named {
         true => answer,
         false => answer.without_target(),
     };
     Answer::json(StatusCode::OK, &answer)
-}
-
-/// [`sight`], and whether the caller may see a container of mowers as well.
-async fn sight_of(
-    fleet: &Fleet,
-    granted: &Granted,
-    account: &str,
-    mowers: &[Uuid],
-    (kind, container): (&'static str, Uuid),
-) -> Result<(Sight, bool), Problem> {
-    let id = container.to_string();
-    let question = Question {
-        action: OBSERVE,
-        kind,
-        id: &id,
-    };
-    let verdicts = fleet.judge(granted, &[question]).await?;
-    let named = verdicts.first().is_some_and(|verdict| verdict.visible);
-    Ok((sight(fleet, granted, account, mowers).await?, named))
 }
 
 /// Asks what the caller may see: the whole account, else which of these mowers.
@@ -154,25 +133,36 @@ async fn sight(
     account: &str,
     mowers: &[Uuid],
 ) -> Result<Sight, Problem> {
+    let ([whole], mowers) = seen(fleet, granted, [account], mowers).await?;
+    Ok(match whole {
+        true => Sight::Account,
+        false => Sight::Mowers(mowers),
+    })
+}
+
+/// Which of these accounts, sites and groups the caller may see, and which of
+/// the mowers.
+async fn seen<const N: usize>(
+    fleet: &Fleet,
+    granted: &Granted,
+    scopes: [&str; N],
+    mowers: &[Uuid],
+) -> Result<([bool; N], HashSet<Uuid>), Problem> {
     let ids: Vec<String> = mowers.iter().map(Uuid::to_string).collect();
-    let whole = Question {
+    let question = |kind, id| Question {
         action: OBSERVE,
-        kind: "Scope",
-        id: account,
-    };
-    let each = ids.iter().map(|id| Question {
-        action: OBSERVE,
-        kind: "Mower",
+        kind,
         id,
-    });
-    let questions: Vec<Question<'_>> = std::iter::once(whole).chain(each).collect();
-    let mut verdicts = fleet.judge(granted, &questions).await?.into_iter();
-    if verdicts.next().is_some_and(|whole| whole.visible) {
-        return Ok(Sight::Account);
-    }
-    let seen = mowers.iter().zip(verdicts);
-    let seen = seen.filter(|(_, verdict)| verdict.visible);
-    Ok(Sight::Mowers(seen.map(|(mower, _)| *mower).collect()))
+    };
+    let wide = scopes.into_iter().map(|id| question(SCOPE, id));
+    let each = ids.iter().map(|id| question(MOWER, id.as_str()));
+    let questions: Vec<Question<'_>> = wide.chain(each).collect();
+    let verdicts = fleet.judge(granted, &questions).await?;
+    let mut visible = verdicts.iter().map(|verdict| verdict.visible);
+    let scopes = scopes.map(|_| visible.next().unwrap_or_default());
+    let seen = mowers.iter().zip(visible);
+    let seen = seen.filter_map(|(mower, visible)| visible.then_some(*mower));
+    Ok((scopes, seen.collect()))
 }
 
 fn ids(fleet: &Fleet, of: Container<'_>) -> Vec<Uuid> {

@@ -54,7 +54,10 @@ async fn judge(State(rights): State<Arc<Rights>>, body: axum::Json<Value>) -> ax
         .map(|question| {
             let action = question["action"]["name"].as_str().unwrap_or_default();
             let id = question["resource"]["id"].as_str().unwrap_or_default();
-            let may = |action: &str| allowed.contains(&(action.to_owned(), id.to_owned()));
+            // The registry knows no other types.
+            let kind = question["resource"]["type"].as_str().unwrap_or_default();
+            let known = ["Mower", "Scope"].contains(&kind);
+            let may = |action: &str| known && allowed.contains(&(action.to_owned(), id.to_owned()));
             json!({
                 "decision": may(action),
                 "context": { "visible": may("observe") || may(action), "revision": revision },
