@@ -116,7 +116,7 @@ fn the_host_is_ours_and_comes_once() {
 }
 
 #[test]
-fn a_query_that_cannot_be_read_is_refused_everywhere_but_on_a_stop() {
+fn a_query_that_cannot_be_read_says_so() {
     let secret = QueryError::Secret("access_token".to_owned());
     let request = parts("GET", "/api/swarm/state?limit=2&access_token=x", &[HOST]);
     for rules in [open(), enforced()] {

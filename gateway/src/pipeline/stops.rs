@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use http::StatusCode;
 use http_body_util::BodyExt;
 use serde_json::{Map, Value};
@@ -21,6 +21,10 @@ use crate::reply::{self, Reply};
 
 /// Where the answer of the first account has those of the others.
 const OTHERS: &str = "others";
+
+/// Stops of one caller under way at once: a part of the connections for stops, so
+/// that other callers' stops find theirs.
+const AT_ONCE: usize = 32;
 
 /// Judges a stop and delivers it, in several accounts at once.
 pub(super) async fn serve(
@@ -42,7 +46,8 @@ pub(super) async fn serve(
             Err(problem) => told.push((account, Err(problem))),
         }
     }
-    told.extend(join_all(under_way).await);
+    let delivered: Vec<Told> = stream::iter(under_way).buffered(AT_ONCE).collect().await;
+    told.extend(delivered);
     together(told).await
 }
 
@@ -111,7 +116,7 @@ async fn joined(first: Reply, others: impl Iterator<Item = Reply>) -> Reply {
     let mut more = Vec::new();
     for other in others {
         let other = body(other).await;
-        // One thing in no account's own name is answered alike for each.
+        // A drive session is closed whichever account is named: the same answer, told once.
         if other != whole {
             more.push(Value::Object(other));
         }

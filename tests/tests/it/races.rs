@@ -73,9 +73,13 @@ async fn check_one_code(shape: Plan) {
             let kind = answer.problem();
             let told = answer.expect(409).json();
             assert_eq!(kind, "plan-state", "{told}");
-            assert_eq!(told["effect"], "none");
-            let status = told["planStatus"].as_str().expect("the plan's status");
-            assert!(["Dispatching", "Dispatched"].contains(&status), "{told}");
+            // While the winner's call is under way nobody knows what comes of it.
+            let effect = match told["planStatus"].as_str() {
+                Some("Dispatching") => "maybe",
+                Some("Dispatched") => "none",
+                _ => panic!("no state of a dispatch: {told}"),
+            };
+            assert_eq!(told["effect"], effect, "{told}");
         }
         let counted = system.sim.counters();
         assert_eq!((counted.starts, counted.flights), (round, round));

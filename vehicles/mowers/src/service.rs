@@ -81,7 +81,7 @@ impl Fleet {
         let judged = self.gateway.judge(granted, questions).await;
         judged.map_err(|error| {
             tracing::warn!("the gateway did not judge: {error}");
-            Problem::AuthzUnavailable("ask again".to_owned())
+            Problem::AuthzUnavailable
         })
     }
 }

@@ -42,6 +42,7 @@ use answer::{BulkAnswer, Item};
 use areas::Areas;
 use compose::Found;
 use kept::{Head, Target};
+use places::Place;
 
 /// Publishes under way at once.
 const AT_ONCE: usize = 64;
@@ -51,6 +52,8 @@ struct Candidate {
     member: Arc<Member>,
     /// The revision that was judged.
     judged: Option<u64>,
+    /// The highest revision of the mower and all that it lies in, as it was before.
+    highest: u64,
 }
 
 /// What is decided before anything is written.
@@ -76,8 +79,10 @@ pub async fn bulk(
     let area_clear = check::area_clear(&ask, &request)?;
     let kind = request.command.kind();
     let members = fleet.roster.members(target.container());
+    // Read before the gateway is asked: what changes from here on makes it stale.
+    let before = before(fleet, &members).await?;
     let verdicts = judge(fleet, granted, kind, &members).await?;
-    let plan = plan(fleet, kind, members, verdicts, fleet.now());
+    let plan = plan(fleet, kind, members, verdicts, &before);
     let most = usize::try_from(fleet.settings.limits.bulk).unwrap_or(usize::MAX);
     if plan.candidates.len() + plan.items.len() > most {
         return Err(Problem::BulkTooLarge(format!(
@@ -97,6 +102,13 @@ pub async fn bulk(
         areas,
     };
     bulk.run(fleet, id, plan).await
+}
+
+/// The highest revision of each mower and all that it lies in.
+async fn before(fleet: &Fleet, members: &[Arc<Member>]) -> Result<HashMap<Uuid, Place>, Problem> {
+    let mowers: Vec<Uuid> = members.iter().map(|it| it.mower_id).collect();
+    let mut records = fleet.records.pool().acquire().await?;
+    Ok(places::of(&mut records, &mowers).await?)
 }
 
 /// One verdict for each member: its kind, and whether it is visible.
@@ -123,8 +135,9 @@ fn plan(
     kind: CommandKind,
     members: Vec<Arc<Member>>,
     verdicts: Vec<Verdict>,
-    now: Timestamp,
+    before: &HashMap<Uuid, Place>,
 ) -> Plan {
+    let now = fleet.now();
     let mut plan = Plan {
         candidates: Vec::new(),
         items: Vec::new(),
@@ -144,6 +157,7 @@ fn plan(
             None => plan.candidates.push(Candidate {
                 member,
                 judged: verdict.revision,
+                highest: before.get(&mower).map_or(0, |place| place.highest),
             }),
         }
     }

@@ -132,11 +132,14 @@ impl StopEpochs {
     /// # Errors
     /// [`RecordsError`]; then it is still not on record.
     pub async fn record(&self, records: &Records) -> Result<(), RecordsError> {
-        let open: Vec<(Uuid, u64)> = {
+        let mut open: Vec<(Uuid, u64)> = {
             let memory = self.lock();
             let unrecorded = memory.unrecorded.iter();
             unrecorded.map(|id| (*id, memory.current(*id))).collect()
         };
+        // INVARIANT: rows are locked in the order of their ids, so that two replicas
+        // that write down the same stop never wait for each other.
+        open.sort_unstable();
         kept::raise(records, &open).await?;
         let mut memory = self.lock();
         for (mower, epoch) in open {

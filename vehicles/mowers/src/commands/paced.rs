@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::bulk::places::{self, Place};
@@ -94,8 +95,12 @@ impl Paced {
 /// Sends what waits, each at its turn, for as long as the service lives.
 pub async fn run(fleet: &Arc<Fleet>) {
     let paced = &fleet.control.paced;
+    // One mower's holder that is slow to say that it is there delays no other's turn.
+    let mut sending = JoinSet::new();
     loop {
-        send_due(fleet).await;
+        let fleet = Arc::clone(fleet);
+        sending.spawn(async move { send_due(&fleet).await });
+        while sending.try_join_next().is_some() {}
         if paced.is_empty() {
             paced.changed.notified().await;
         } else {

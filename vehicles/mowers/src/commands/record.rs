@@ -227,8 +227,9 @@ pub fn millis(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 
-/// A reason that fits its column.
+/// A reason that fits its column, in which a NUL could not be.
 #[must_use]
 pub fn reason(text: &str) -> String {
-    text.chars().take(REASON).collect()
+    let shown = text.chars().filter(|it| !it.is_control());
+    shown.take(REASON).collect()
 }

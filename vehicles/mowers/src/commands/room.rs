@@ -34,7 +34,7 @@ pub(super) fn takes(kind: CommandKind, lately: u64) -> bool {
 }
 
 /// How many commands of each of these mowers the stream may still keep; none are
-/// missing. One that waited for its turn came into it as much later.
+/// missing. What ended here before anybody had it takes no room. One that waited for its turn came into it as much later.
 ///
 /// # Errors
 /// [`RecordsError`].

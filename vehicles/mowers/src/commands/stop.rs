@@ -16,6 +16,7 @@ use super::bulk::kept::Head;
 use super::issue::accepted_as;
 use super::record::{Decided, Outcome, Record};
 use super::request::StopWords;
+use super::unsent::NOT_STOPPED;
 use crate::contract::{Command, CommandKind, Envelope, Issuer, Priority};
 use crate::crash::CrashPoint;
 use crate::hierarchy::roster::Member;
@@ -106,7 +107,7 @@ fn compose(
             priority: Priority::Emergency,
             correlation_id,
             stop_epoch,
-            // Nothing calmer than a stop is compared with it.
+            // A stop yields to nothing, so nobody compares it.
             calm_epoch: 0,
             command: Command::EmergencyStop {
                 reason: words.reason.clone(),
@@ -191,10 +192,10 @@ fn patience(stops: usize) -> Duration {
 }
 
 /// Failed for good: nobody had it in its life.
-fn unsent(told: &Told, now: Timestamp) -> Outcome {
+fn given_up(told: &Told, now: Timestamp) -> Outcome {
     Outcome {
         status: crate::contract::Status::Failed,
-        reason: Some(format!("not-stopped: {}", told.why())),
+        reason: Some(format!("{NOT_STOPPED}: {}", told.why())),
         result_at: Some(now),
         late: None,
     }

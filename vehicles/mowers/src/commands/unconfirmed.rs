@@ -13,21 +13,17 @@ use crate::service::Fleet;
 #[cfg(test)]
 mod tests;
 
-/// The most that are told at a time; the rest follows with the next look.
-const BATCH: i64 = 500;
-
 /// Stops without an end whose life was over between two times.
 const SILENT: &str = "
-    SELECT id, mower_id, expires_ms FROM commands
+    SELECT id, mower_id FROM commands
     WHERE kind = 'emergency_stop' AND rank < 2 AND expires_ms > $1 AND expires_ms <= $2
-    ORDER BY expires_ms, id LIMIT $3";
+    ORDER BY expires_ms, id";
 
 /// A stop that nobody spoke of.
 #[derive(Debug, PartialEq, Eq)]
 struct Silent {
     id: Uuid,
     mower: Uuid,
-    ended: Timestamp,
 }
 
 /// Tells each such stop once, as long as the service lives. Every replica does.
@@ -52,18 +48,14 @@ impl Alarms {
             .saturating_sub(OVERDUE_AFTER)
             .unwrap_or(Timestamp::MIN);
         let stops = silent(&fleet.records, self.told_until, until).await?;
-        for Silent { id, mower, .. } in &stops {
+        for Silent { id, mower } in stops {
             fleet.control.counters.stops_unconfirmed.add();
             tracing::error!(
                 %id, %mower,
                 "alarm: nobody has said that a stop was carried out, and its life is over"
             );
         }
-        let full = i64::try_from(stops.len()).is_ok_and(|count| count == BATCH);
-        self.told_until = match stops.last() {
-            Some(last) if full => last.ended,
-            _ => until.max(self.told_until),
-        };
+        self.told_until = until.max(self.told_until);
         Ok(())
     }
 }
@@ -76,7 +68,6 @@ async fn silent(
     let rows = sqlx::query(SILENT)
         .bind(since.as_millisecond())
         .bind(until.as_millisecond())
-        .bind(BATCH)
         .fetch_all(records.pool())
         .await?;
     rows.iter()
@@ -84,7 +75,6 @@ async fn silent(
             Ok(Silent {
                 id: store::uuid(row, "id")?,
                 mower: store::uuid(row, "mower_id")?,
-                ended: store::time(sqlx::Row::try_get(row, "expires_ms")?)?,
             })
         })
         .collect()

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::checks;
+use super::drive;
 use super::held::Held;
 use super::ledger::Stage;
 use super::reading::{Reading, read};
@@ -100,6 +101,10 @@ async fn judge(
     if ours && envelope.command.kind().calms() {
         // SAFETY-STOP: at once, whatever becomes of it: somebody wants calm.
         held.calm(envelope.calm_epoch);
+        if !matches!(shared.ledger.stage(command_id), Some(Stage::Final(_))) {
+            // The next frame would undo it.
+            drive::end(shared, held, "calmed", None).await;
+        }
     }
     match shared.ledger.stage(command_id) {
         Some(Stage::Final(_)) => {

@@ -105,6 +105,7 @@ impl Holding {
                 }
                 self.count_lost();
             }
+            stops::parked::forget_ended(&self.shared);
             // Ended tasks are dropped here.
             while self.answers.try_join_next().is_some() {}
             while self.finishing.try_join_next().is_some() {}

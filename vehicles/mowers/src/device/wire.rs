@@ -162,7 +162,7 @@ pub struct DriveEnded {
     pub mower_id: Uuid,
     /// Its account.
     pub account_id: String,
-    /// `closed`, `idle`, `stopped`, `lease-lost`, `released`.
+    /// `closed`, `idle`, `stopped`, `calmed`, `lease-lost`, `released`.
     pub reason: String,
     /// Frames that drove.
     pub frames: u64,

@@ -74,6 +74,8 @@ async fn send(
     // SAFETY-STOP: a stop looks whether this is held. If it is, it cancels what
     // is below and sends itself once more afterwards.
     let wire = held.wire.lock().await;
+    let mut calming = held.calmed.subscribe();
+    let before = (*calming.borrow_and_update()).max(envelope.calm_epoch);
     if let Err(cause) = shared.ledger.acting(command_id).await {
         let why = format!("not-remembered: {cause}; it was not sent");
         shared.settle(command_id, Status::Failed, &why).await;
@@ -95,6 +97,10 @@ async fn send(
     let sent = tokio::select! {
         biased;
         _ = stops.changed() => Sent::Unknown("cancelled on its way".to_owned()),
+        // What calms waits for no vendor that does not take this.
+        _ = calming.wait_for(|epoch| *epoch > before) => {
+            Sent::Unknown("cancelled on its way".to_owned())
+        }
         sent = timeout(shared.config.times.send, sending) => {
             sent.unwrap_or_else(|_| Sent::Unknown("the vendor did not take it in time".to_owned()))
         }

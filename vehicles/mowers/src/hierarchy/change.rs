@@ -238,7 +238,11 @@ impl Change {
                     );
                     self.raise(current).await.map_err(after)?;
                 }
-                Err(error) => return Err((Problem::RegistryUnavailable(error.to_string()), true)),
+                // Which gateway and why is for the log: callers learn no addresses.
+                Err(error) => {
+                    tracing::warn!("the registry did not take a change: {error}");
+                    return Err((Problem::RegistryUnavailable, true));
+                }
             }
         }
         let mut mowers = Vec::new();

@@ -128,14 +128,14 @@ pub enum Problem {
     )]
     CommitUnclear,
     /// The gateway's registry did not take the change, so it was not made.
-    #[error("the gateway's registry did not take the change, so nothing was changed: {0}")]
-    RegistryUnavailable(String),
+    #[error("the gateway's registry did not take the change, so nothing was changed")]
+    RegistryUnavailable,
     /// An account was asked for and does not stand yet.
     #[error("the account is not made yet: {0}")]
     AccountPending(&'static str),
     /// The gateway did not say what the caller may see.
-    #[error("the gateway did not say what you may see or do here: {0}")]
-    AuthzUnavailable(String),
+    #[error("the gateway did not say what you may see or do here: ask again")]
+    AuthzUnavailable,
     /// A stop that was not carried out, and whether it may have been.
     #[error("{detail}")]
     NotStopped {
@@ -260,7 +260,7 @@ impl Problem {
                 "Records broke off",
                 Maybe,
             ),
-            Self::RegistryUnavailable(_) => (
+            Self::RegistryUnavailable => (
                 UNAVAILABLE,
                 "registry-unavailable",
                 "Registry unavailable",
@@ -272,7 +272,7 @@ impl Problem {
                 "Account not made yet",
                 Maybe,
             ),
-            Self::AuthzUnavailable(_) => {
+            Self::AuthzUnavailable => {
                 (UNAVAILABLE, "authz-unavailable", "Decision unavailable", No)
             }
             Self::NotStopped { effect, .. } => match effect {

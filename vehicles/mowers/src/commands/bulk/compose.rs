@@ -105,7 +105,7 @@ impl Bulk {
             match turn {
                 Ok(turn) => {
                     let record = make(command, turn);
-                    let judged = place.highest;
+                    let judged = candidate.highest;
                     records.push((turn, Waiting { record, judged }));
                 }
                 Err(wait) => {
@@ -141,7 +141,9 @@ impl Bulk {
     ) -> Option<&'static str> {
         let mower = candidate.member.mower_id;
         let judged = candidate.judged;
-        if judged.is_some_and(|judged| judged < place.revision) {
+        let calms = self.request.command.kind().calms();
+        let changed = candidate.highest < place.highest && !calms;
+        if changed || judged.is_some_and(|judged| judged < place.revision) {
             return Some("authz-stale");
         }
         let epochs = &fleet.control.epochs;

@@ -339,7 +339,7 @@ async fn all_areas_of_a_mower_that_nobody_holds_are_unknown() {
 }
 
 #[tokio::test]
-async fn a_start_of_many_names_no_path() {
+async fn a_start_of_many_names_no_path_and_no_empty_list() {
     let rig = north().await;
     let start = json!({ "kind": "start_mow", "expected_path_hash": "ab".repeat(32) });
     let none = (422, "invalid-request".to_owned(), "none".to_owned());

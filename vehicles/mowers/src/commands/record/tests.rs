@@ -2,6 +2,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::{REASON, reason};
 use crate::commands::testkit;
 use crate::contract::{Command, Status};
 
@@ -61,4 +62,10 @@ fn queued_is_not_done() {
         .and_then(|text| text.parse().ok())
         .expect("a time");
     assert_eq!(at, record.envelope.issued_at);
+}
+
+#[test]
+fn a_reason_fits_its_column() {
+    assert_eq!(reason("code\0 7: \u{1b}[1mhot"), "code 7: [1mhot");
+    assert_eq!(reason(&"x".repeat(10_000)).chars().count(), REASON);
 }

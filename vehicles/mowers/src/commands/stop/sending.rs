@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use uuid::Uuid;
 
-use super::unsent;
+use super::given_up;
 use super::urgency::Urgency;
 use crate::bus::{BusError, Published, subject};
 use crate::commands::counters::HandedOn;
@@ -210,7 +210,7 @@ async fn give_up(fleet: &Fleet, envelopes: &[Envelope], progress: &watch::Sender
         let id: Uuid = envelope.command_id;
         let mower = envelope.mower_id;
         tracing::error!(%id, %mower, "alarm: a stop was given up: {}", told.why());
-        let outcome = unsent(told, fleet.now());
+        let outcome = given_up(told, fleet.now());
         if let Err(error) = status::close(&fleet.records, &[id], &outcome).await {
             tracing::error!(%id, "the end of a stop is not recorded: {error}");
         }

@@ -2,7 +2,7 @@ use jiff::SignedDuration;
 
 use super::{Alarms, silent};
 use crate::bus::Stream;
-use crate::commands::testkit::{Asking, Rig, mower, next, say, take_results};
+use crate::commands::testkit::{ACCOUNT, Asking, Rig, mower, next, say, take_results};
 use crate::contract::Status;
 
 #[tokio::test]
@@ -21,6 +21,22 @@ async fn a_stop_that_nobody_spoke_of_is_told_once() {
     rig.pass(15_000);
     alarms.look(&rig.fleet).await.expect("a look");
     assert_eq!(count(), 2);
+}
+
+#[tokio::test]
+async fn of_one_call_for_many_all_are_told() {
+    let rig = Rig::new(600).await;
+    rig.rights.allow("observe", ACCOUNT);
+    let mut alarms = Alarms::starting(rig.now());
+    assert_eq!(rig.send(&Asking::stop_account()).await.status, 202);
+    // What the records could not take in time is in the spool.
+    let spool = &rig.fleet.control.spool;
+    spool.replay(&rig.fleet.records).await.expect("a replay");
+    rig.pass(15_000);
+    for _ in 0..2 {
+        alarms.look(&rig.fleet).await.expect("a look");
+        assert_eq!(rig.fleet.control.counters.stops_unconfirmed.get(), 600);
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use crate::bus::{Bus, subject};
-use crate::contract::{CommandKind, Drive};
+use crate::contract::{Command, CommandKind, Drive};
 use crate::device::testkit::{ACCOUNT, Reached, Rig, json, ms, stop_now};
 use crate::device::wire::{DriveAnswer, DriveControl, DriveEnded, DriveFrame, DriveState};
 
@@ -269,4 +269,20 @@ async fn a_lost_lease_ends_the_driving() {
     let last = rig.script.drives().pop().unwrap();
     assert_eq!((last.linear, last.blade_on), (0.0, false));
     assert!(rig.counts().frames_dropped > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_ends_driving_and_no_frame_undoes_it() {
+    for calming in [Command::PauseMow {}, Command::ReturnToDock {}] {
+        let rig = Rig::start().await;
+        assert_eq!(open(&rig, session(1)).await.state, DriveState::Open);
+        send(&rig, &frame(&rig, session(1), 1)).await;
+        let id = rig.command(calming).await;
+        assert_eq!(rig.script.times_sent(id), 1);
+        let reached = rig.script.reached().len();
+        send(&rig, &frame(&rig, session(1), 2)).await;
+        assert_eq!(rig.script.reached().len(), reached, "it drives on");
+        let over = |it: &Reached| *it == Reached::DriveOver(session(1));
+        assert!(rig.script.reached().iter().any(over));
+    }
 }

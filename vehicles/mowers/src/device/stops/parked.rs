@@ -25,10 +25,6 @@ pub(crate) fn begin_all(shared: &Arc<Shared>, held: &Arc<Held>) {
 /// Keeps a stop for as long as it lives.
 pub(super) fn keep(shared: &Shared, envelope: Envelope) {
     let mut parked = lock(&shared.parked);
-    parked.retain(|_, stops| {
-        stops.retain(|stop| !left(shared, stop).is_zero());
-        !stops.is_empty()
-    });
     let stops = parked.entry(envelope.mower_id).or_default();
     // The newest count: they say the most of when the mower must stand.
     if stops.len() == MOST {
@@ -39,4 +35,13 @@ pub(super) fn keep(shared: &Shared, envelope: Envelope) {
 
 fn left(shared: &Shared, stop: &Envelope) -> Duration {
     shared.time.stop_left(stop.issued_at, stop.expires_at)
+}
+
+/// Forgets those whose life is over. Not as each is kept: a stop of a fleet
+/// parks thousands, and this shard's own stops stand among them.
+pub(crate) fn forget_ended(shared: &Shared) {
+    lock(&shared.parked).retain(|_, stops| {
+        stops.retain(|stop| !left(shared, stop).is_zero());
+        !stops.is_empty()
+    });
 }

@@ -286,3 +286,20 @@ async fn what_calms_waits_for_nothing_that_was_not_sent() {
     superseded(&rig, motion);
     assert_eq!(rig.script.times_sent(speed), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_calms_waits_for_no_vendor_that_does_not_take_a_movement() {
+    for slow in [
+        Command::StartMow(start_mow()),
+        Command::SetSpeed { speed_mps: 0.3 },
+    ] {
+        let rig = Rig::start().await;
+        *rig.script.commands.lock().unwrap() = Vendor::Slow(ms(9_000));
+        let stuck = asked(&rig, slow, 0).await;
+        *rig.script.commands.lock().unwrap() = Vendor::executes();
+        let pause = asked(&rig, Command::PauseMow {}, 1).await;
+        assert_eq!(rig.last(pause).unwrap().0, Status::Executed);
+        // Nobody knows whether it had gone out.
+        assert_eq!(rig.statuses(stuck), [Status::Accepted]);
+    }
+}

@@ -102,9 +102,9 @@ fn all() -> Vec<Problem> {
         Problem::PathPreviewUnavailable(text()),
         Problem::RecordsUnavailable,
         Problem::CommitUnclear,
-        Problem::RegistryUnavailable(text()),
+        Problem::RegistryUnavailable,
         Problem::AccountPending("why"),
-        Problem::AuthzUnavailable(text()),
+        Problem::AuthzUnavailable,
         Problem::NotStopped {
             detail: text(),
             effect: Effect::None,
