@@ -48,7 +48,7 @@ pub enum PlanError {
     Clock,
 }
 
-/// What a proposal brings; see [`Plan`] for the fields.
+/// What a proposal brings; see [`Plan`](super::plan::Plan) for the fields.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// A new id.
