@@ -38,7 +38,7 @@ pub(super) const TABLE: &[(u16, &str, Closed)] = &[
         95,
         "an acknowledged command is lost",
         By(&[
-            "tests/tests/it/fleet_api/bus.rs::a_command_that_the_bus_lost_is_overdue_and_never_starts_late",
+            "tests/tests/it/fleet_api/bus.rs::a_command_that_the_bus_lost_is_overdue",
             "vehicles/mowers/src/bus/nats/tests.rs::every_outcome_is_true_when_the_server_is_killed",
             "vehicles/mowers/src/device/commands/tests.rs::an_expired_command_is_never_executed",
             "vehicles/mowers/src/sim/tests/conformance.rs::a_start_is_not_executed_after_its_life",
