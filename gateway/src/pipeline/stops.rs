@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::future::join_all;
 use http::StatusCode;
 use http_body_util::BodyExt;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 use tracing::error;
 
 use super::account::{self, ACCOUNT};
@@ -34,29 +35,39 @@ pub(super) async fn serve(
 ) -> Result<Reply, Problem> {
     let query = asking.clean.query_of(asking.row);
     let queries = account::each(gateway, asking.row, query, asking.caller);
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
     if let [query] = queries.as_slice() {
         let call = asking.judge(gateway, query.clone(), trail).await?;
-        return deliver(gateway, call).await;
+        return deliver(gateway, call, turns).await;
     }
     let (mut under_way, mut told) = (Vec::new(), Vec::new());
     for query in queries {
         let account = query.get(ACCOUNT).unwrap_or_default().to_owned();
         match asking.clone().judge(gateway, query, trail).await {
-            Ok(call) => under_way.push(async { (account, deliver(gateway, call).await) }),
+            Ok(call) => {
+                let turns = Arc::clone(&turns);
+                under_way.push(async { (account, deliver(gateway, call, turns).await) });
+            }
             Err(problem) => told.push((account, Err(problem))),
         }
     }
-    let delivered: Vec<Told> = stream::iter(under_way).buffered(AT_ONCE).collect().await;
-    told.extend(delivered);
+    told.extend(join_all(under_way).await);
     together(told).await
 }
 
-/// A stop goes on when its caller hangs up.
-async fn deliver(gateway: &Arc<Gateway>, call: Call) -> Result<Reply, Problem> {
+/// A stop goes on when its caller hangs up, and so does one that still waits for
+/// its turn among the same caller's.
+async fn deliver(
+    gateway: &Arc<Gateway>,
+    call: Call,
+    turns: Arc<Semaphore>,
+) -> Result<Reply, Problem> {
     let (lane, stop) = (Arc::clone(&gateway.stop), call.into_stop());
-    let delivered = gateway
-        .detached
-        .run(async move { lane.deliver(stop).await });
+    let delivered = gateway.detached.run(async move {
+        // Never closed; were it, the stop would go all the same.
+        let _turn = turns.acquire().await;
+        lane.deliver(stop).await
+    });
     delivered.await.unwrap_or_else(|cause| {
         error!(%cause, alarm = "may-not-have-stopped", "a stop ended early");
         Err(Problem::new(
