@@ -56,8 +56,9 @@ pub(super) fn named(
 }
 
 /// One query for each account that a stop is for: the account that is named, and
-/// where none can be read, all that the caller belongs to. There is always one;
-/// who belongs to no account has nothing to stop, and is told so by policy.
+/// where none can be read, all that the caller belongs to. Who belongs to no
+/// account has nothing to stop, and is told so by policy. None at all: the caller
+/// belongs to the whole installation, and no account of it is known.
 pub(super) fn each(gateway: &Gateway, row: &Row, query: Query, caller: &Caller) -> Vec<Query> {
     let named = query.get(ACCOUNT).is_some_and(is_id);
     if row.resource_from != ResourceFrom::Account || named {
@@ -77,13 +78,11 @@ pub(super) fn each(gateway: &Gateway, row: &Row, query: Query, caller: &Caller) 
     if everywhere {
         accounts.extend(gateway.registry.accounts(row.service));
     }
-    match accounts.is_empty() {
-        true => vec![query],
-        false => {
-            let named = accounts.iter().map(|id| query.clone().with(ACCOUNT, id));
-            named.collect()
-        }
+    if accounts.is_empty() && !everywhere {
+        return vec![query];
     }
+    let named = accounts.iter().map(|id| query.clone().with(ACCOUNT, id));
+    named.collect()
 }
 
 /// The account of a gateway that knows no others.

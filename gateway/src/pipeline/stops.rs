@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::future::join_all;
 use http::StatusCode;
 use http_body_util::BodyExt;
@@ -19,9 +20,13 @@ use crate::effect::Effect;
 use crate::gateway::Gateway;
 use crate::problem::{Kind, Problem};
 use crate::reply::{self, Reply};
+use crate::upstream::STOP_ANSWER_BYTES;
 
 /// Where the answer of the first account has those of the others.
 const OTHERS: &str = "others";
+
+/// Where an answer of several accounts has the status of each.
+const ACCOUNTS: &str = "accounts";
 
 /// Stops of one caller under way at once: a part of the connections for stops, so
 /// that other callers' stops find theirs.
@@ -35,6 +40,9 @@ pub(super) async fn serve(
 ) -> Result<Reply, Problem> {
     let query = asking.clean.query_of(asking.row);
     let queries = account::each(gateway, asking.row, query, asking.caller);
+    if queries.is_empty() {
+        return Err(nowhere(asking.row.service));
+    }
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     if let [query] = queries.as_slice() {
         let call = asking.judge(gateway, query.clone(), trail).await?;
@@ -52,7 +60,30 @@ pub(super) async fn serve(
         }
     }
     told.extend(join_all(under_way).await);
-    together(told).await
+    // What the path names is in one of the accounts: who ended it says how it ended.
+    let named = asking.row.params().next().is_some();
+    let ended = told
+        .iter()
+        .position(|(_, answer)| status(answer).is_success());
+    match ended {
+        Some(index) if named => told.swap_remove(index).1,
+        _ => together(told).await,
+    }
+}
+
+/// A stop of everything, where no account is known. A registry that was lost
+/// looks the same as a service without accounts, so nobody says that all stand.
+fn nowhere(service: &str) -> Problem {
+    error!(
+        service,
+        alarm = "not-stopped",
+        "a stop of everything found no account"
+    );
+    Problem::new(
+        Kind::NotStopped,
+        "the gateway knows no account of this service, so that nothing was stopped; name the \
+         account with the query parameter `account`, or use the vehicles' own stop",
+    )
 }
 
 /// A stop goes on when its caller hangs up, and so does one that still waits for
@@ -101,10 +132,10 @@ async fn together(mut told: Vec<Told>) -> Result<Reply, Problem> {
             true => problem.effect(Effect::Maybe),
             false => problem,
         }
-        .with("accounts", Value::Object(statuses))),
+        .with(ACCOUNTS, Value::Object(statuses))),
         Ok(reply) if several && reply.status().is_success() => {
             let others = told.into_iter().filter_map(|(_, answer)| answer.ok());
-            Ok(joined(reply, others).await)
+            Ok(joined(reply, others, statuses).await)
         }
         answer => answer,
     }
@@ -119,31 +150,39 @@ fn status(answer: &Result<Reply, Problem>) -> StatusCode {
     }
 }
 
-/// The first answer, with those of the other accounts in it. Each was read whole
-/// by the stop lane.
-async fn joined(first: Reply, others: impl Iterator<Item = Reply>) -> Reply {
+/// The first answer, with the status of each account and, as far as one answer
+/// has room for them, what those of the others say. Each was read whole by the
+/// stop lane.
+async fn joined(
+    first: Reply,
+    others: impl Iterator<Item = Reply>,
+    statuses: Map<String, Value>,
+) -> Reply {
     let status = first.status().as_u16();
-    let mut whole = body(first).await;
-    let mut more = Vec::new();
+    let mut whole = object(&bytes(first).await);
+    let (mut more, mut room) = (Vec::new(), STOP_ANSWER_BYTES);
     for other in others {
-        let other = body(other).await;
-        // A drive session is closed whichever account is named: the same answer, told once.
-        if other != whole {
-            more.push(Value::Object(other));
+        let other = bytes(other).await;
+        match room.checked_sub(other.len()) {
+            Some(left) => room = left,
+            None => break,
         }
+        more.push(Value::Object(object(&other)));
     }
-    if !more.is_empty() {
-        whole.insert(OTHERS.to_owned(), more.into());
-    }
+    whole.insert(OTHERS.to_owned(), more.into());
+    whole.insert(ACCOUNTS.to_owned(), statuses.into());
     reply::json(status, &Value::Object(whole))
 }
 
-/// The JSON object of an answer; an empty one where it is none.
-async fn body(reply: Reply) -> Map<String, Value> {
+async fn bytes(reply: Reply) -> Bytes {
     let collected = reply.into_body().collect().await;
-    let bytes = collected.map(|collected| collected.to_bytes());
-    let object = bytes
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    object.unwrap_or_default()
+    // Nothing can break off: the body is in memory.
+    collected
+        .map(|collected| collected.to_bytes())
+        .unwrap_or_default()
+}
+
+/// The JSON object of an answer; an empty one where it is none.
+fn object(bytes: &[u8]) -> Map<String, Value> {
+    serde_json::from_slice(bytes).unwrap_or_default()
 }

@@ -8,11 +8,14 @@ mod held;
 mod kinds;
 mod plans;
 mod reads;
+mod stops;
 
 use serde_json::json;
 
 use crate::testkit::{ACCOUNT, Stage};
 
+/// A list of the caller's account.
+const MOWERS: &str = "/api/v1/fleet/mowers";
 /// An object with an id of its own.
 const MOWER: &str = "0197b1f0-0000-7000-8000-000000000001";
 /// One that nobody registered.
