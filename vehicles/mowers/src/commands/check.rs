@@ -8,9 +8,6 @@ use super::request::Request;
 use crate::contract::{Command, CommandKind, IssuerKind};
 use crate::service::problem::Problem;
 
-#[cfg(test)]
-mod tests;
-
 /// The kind in the body must be the kind that was judged.
 ///
 /// # Errors

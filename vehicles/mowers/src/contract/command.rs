@@ -295,3 +295,6 @@ impl Command {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
