@@ -101,10 +101,13 @@ async fn judge(
     if ours && envelope.command.kind().calms() {
         // SAFETY-STOP: at once, whatever becomes of it: somebody wants calm.
         held.calm(envelope.calm_epoch);
+        let line = shared.ledger.calm(held.mower_id, envelope.calm_epoch);
         if !matches!(shared.ledger.stage(command_id), Some(Stage::Final(_))) {
             // The next frame would undo it.
             drive::end(shared, held, "calmed", None).await;
         }
+        // Not synced: a process that dies leaves it to the system.
+        shared.ledger.write(vec![line], false).await;
     }
     match shared.ledger.stage(command_id) {
         Some(Stage::Final(_)) => {

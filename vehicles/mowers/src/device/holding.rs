@@ -224,6 +224,7 @@ impl Holding {
                 Absent::connected(mower_id, cause.to_string(), shared.time.now())
             });
         let held = Arc::new(Held::new(entry, connected.connection, lease));
+        held.calm(shared.ledger.calm_epoch(mower_id));
         let (inbox, deliveries) = mpsc::unbounded_channel();
         let mut serial = JoinSet::new();
         let mut beside = JoinSet::new();

@@ -47,6 +47,8 @@ pub(crate) enum Line {
         epoch: u64,
         issued_at: Timestamp,
     },
+    /// A calming command was seen.
+    Calmed { mower_id: Uuid, epoch: u64 },
 }
 
 /// Why the journal was not opened or written.

@@ -249,6 +249,20 @@ impl Ledger {
         line
     }
 
+    /// The highest calm epoch of a mower.
+    pub(crate) fn calm_epoch(&self, mower_id: Uuid) -> u64 {
+        let memory = self.lock();
+        memory.calms.get(&mower_id).copied().unwrap_or_default()
+    }
+
+    /// Takes in a calming command in memory alone; gives what [`Ledger::write`]
+    /// writes.
+    pub(crate) fn calm(&self, mower_id: Uuid, epoch: u64) -> Line {
+        let line = Line::Calmed { mower_id, epoch };
+        self.lock().take_in(line.clone());
+        line
+    }
+
     /// The records know of an epoch that this process did not see.
     pub(crate) fn raise_epoch(&self, mower_id: Uuid, epoch: u64) {
         let mut memory = self.lock();

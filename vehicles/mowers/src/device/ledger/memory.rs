@@ -35,11 +35,12 @@ pub(super) struct Entry {
     pub(super) ready: bool,
 }
 
-/// All of them, and the last stop of each mower.
+/// All of them, and the last stop and the highest calm epoch of each mower.
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) entries: HashMap<Uuid, Entry>,
     pub(super) marks: HashMap<Uuid, StopMark>,
+    pub(super) calms: HashMap<Uuid, u64>,
 }
 
 impl Memory {
@@ -99,6 +100,10 @@ impl Memory {
                 .entry(mower_id)
                 .or_default()
                 .raise(epoch, issued_at),
+            Line::Calmed { mower_id, epoch } => {
+                let highest = self.calms.entry(mower_id).or_default();
+                *highest = epoch.max(*highest);
+            }
         }
     }
 
@@ -152,6 +157,11 @@ impl Memory {
                 issued_at: mark.issued_at.unwrap_or(Timestamp::UNIX_EPOCH),
             });
         }
+        let calms = self.calms.iter();
+        lines.extend(calms.map(|(mower_id, epoch)| Line::Calmed {
+            mower_id: *mower_id,
+            epoch: *epoch,
+        }));
         lines
     }
 }

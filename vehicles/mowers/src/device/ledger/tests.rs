@@ -181,6 +181,26 @@ async fn the_journal_stays_small() {
     assert!(ledger.journal.lines() <= 30, "{}", ledger.journal.lines());
 }
 
+#[tokio::test]
+async fn the_highest_calm_epoch_outlives_a_process_and_a_smaller_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mower = Uuid::nil();
+    let ledger = open_at(folder.path(), 10, noon()).await;
+    assert_eq!(ledger.calm_epoch(mower), 0);
+    for epoch in (1..=1_200).rev() {
+        let line = ledger.calm(mower, epoch);
+        ledger.write(vec![line], false).await;
+    }
+    assert_eq!(ledger.calm_epoch(mower), 1_200);
+    drop(ledger);
+    for _ in 0..2 {
+        // Opening writes it anew where it has grown.
+        let ledger = open_at(folder.path(), 10, noon()).await;
+        assert_eq!(ledger.calm_epoch(mower), 1_200);
+        assert_eq!(ledger.journal.lines(), 1);
+    }
+}
+
 #[test]
 fn a_stop_supersedes_what_was_issued_before_it() {
     let second = SignedDuration::from_secs(1);

@@ -269,6 +269,16 @@ async fn what_was_asked_before_a_pause_does_not_undo_it_when_it_comes_after_it()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pause_is_not_undone_by_what_comes_after_a_restart() {
+    let mut rig = Rig::start().await;
+    asked(&rig, Command::PauseMow {}, 7).await;
+    rig.restart().await;
+    superseded(&rig, asked(&rig, Command::StartMow(start_mow()), 6).await);
+    let later = asked(&rig, Command::StartMow(start_mow()), 7).await;
+    assert_eq!(rig.last(later).unwrap().0, Status::Executed);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_calms_waits_for_nothing_that_was_not_sent() {
     let rig = Rig::with(|config| config.bounds.queue = 2, 0).await;
     *rig.script.commands.lock().unwrap() = Vendor::Silent;
