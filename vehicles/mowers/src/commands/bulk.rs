@@ -21,6 +21,7 @@ use super::request::Request;
 use super::{calming, check, issue, paced, room, status, store};
 use crate::contract::{Command, CommandKind};
 use crate::crash::CrashPoint;
+use crate::hierarchy::model::MOWER;
 use crate::hierarchy::roster::Member;
 use crate::operations::{self, Answer, Effect};
 use crate::records::RecordsError;
@@ -123,7 +124,7 @@ async fn judge(
         .iter()
         .map(|id| Question {
             action: kind.as_str(),
-            kind: "Mower",
+            kind: MOWER,
             id,
         })
         .collect();

@@ -225,22 +225,12 @@ impl Handed {
 
 /// The end of a command that a stop overtook before it was sent.
 pub(super) fn superseded(now: Timestamp) -> Outcome {
-    Outcome {
-        status: crate::contract::Status::Rejected,
-        reason: Some(unsent::STOPPED.to_owned()),
-        result_at: Some(now),
-        late: None,
-    }
+    Outcome::ended(crate::contract::Status::Rejected, unsent::STOPPED, now)
 }
 
 /// The end of a command to a mower that nobody holds.
 fn not_held(now: Timestamp) -> Outcome {
-    Outcome {
-        status: crate::contract::Status::Failed,
-        reason: Some(unsent::NOT_HELD.to_owned()),
-        result_at: Some(now),
-        late: None,
-    }
+    Outcome::ended(crate::contract::Status::Failed, unsent::NOT_HELD, now)
 }
 
 async fn conclude(fleet: &Fleet, record: &Record, handed: Handed) -> Result<Answer, Problem> {

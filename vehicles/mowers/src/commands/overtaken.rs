@@ -99,10 +99,9 @@ pub async fn end(records: &Records, now: Timestamp) -> Result<u64, RecordsError>
 }
 
 fn stopped_by(executed: Uuid, at: Timestamp) -> Outcome {
-    Outcome {
-        status: Status::Executed,
-        reason: Some(format!("overtaken: the mower was stopped by {executed}")),
-        result_at: Some(at),
-        late: None,
-    }
+    Outcome::ended(
+        Status::Executed,
+        format!("overtaken: the mower was stopped by {executed}"),
+        at,
+    )
 }

@@ -139,7 +139,7 @@ async fn send(
     let record = &waiting.record;
     let id = record.envelope.command_id;
     let outcome = match overtaken(fleet, waiting, places) {
-        Some((status, reason)) => Some(ended(status, reason, fleet.now())),
+        Some((status, reason)) => Some(Outcome::ended(status, reason, fleet.now())),
         None => issue::hand_on(fleet, record).await.outcome(fleet.now()),
     };
     if let Some(outcome) = outcome
@@ -188,18 +188,9 @@ pub async fn end(fleet: &Fleet) {
         .iter()
         .map(|it| it.record.envelope.command_id)
         .collect();
-    let outcome = ended(Status::Failed, unsent::ENDED, fleet.now());
+    let outcome = Outcome::ended(Status::Failed, unsent::ENDED, fleet.now());
     if let Err(error) = status::close(&fleet.records, &ids, &outcome).await {
         tracing::error!("the ends of paced commands are not recorded: {error}");
-    }
-}
-
-fn ended(status: Status, reason: &str, now: Timestamp) -> Outcome {
-    Outcome {
-        status,
-        reason: Some(reason.to_owned()),
-        result_at: Some(now),
-        late: None,
     }
 }
 

@@ -61,12 +61,7 @@ pub fn failed(published: &Published, now: Timestamp) -> Option<Outcome> {
         Published::Refused(why) => format!("{REFUSED}: {why}"),
         Published::Unconfirmed(why) => format!("{UNCONFIRMED}: {why}"),
     };
-    Some(Outcome {
-        status: Status::Failed,
-        reason: Some(reason),
-        result_at: Some(now),
-        late: None,
-    })
+    Some(Outcome::ended(Status::Failed, reason, now))
 }
 
 /// How a publish that was not confirmed is answered; `None`: it was.

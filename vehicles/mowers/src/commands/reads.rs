@@ -11,8 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::bulk::answer;
-use super::bulk::kept;
+use super::bulk::{answer, kept};
 use super::record::RecordView;
 use super::store::{self, Filter, Mowers, Place};
 use crate::contract::Status;

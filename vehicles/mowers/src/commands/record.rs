@@ -85,6 +85,17 @@ impl Outcome {
         result_at: None,
         late: None,
     };
+
+    /// An end, and why.
+    #[must_use]
+    pub fn ended(status: Status, reason: impl Into<String>, at: Timestamp) -> Self {
+        Self {
+            status,
+            reason: Some(reason.into()),
+            result_at: Some(at),
+            late: None,
+        }
+    }
 }
 
 impl AreaClear {

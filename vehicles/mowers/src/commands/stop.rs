@@ -193,10 +193,9 @@ fn patience(stops: usize) -> Duration {
 
 /// Failed for good: nobody had it in its life.
 fn given_up(told: &Told, now: Timestamp) -> Outcome {
-    Outcome {
-        status: crate::contract::Status::Failed,
-        reason: Some(format!("{NOT_STOPPED}: {}", told.why())),
-        result_at: Some(now),
-        late: None,
-    }
+    Outcome::ended(
+        crate::contract::Status::Failed,
+        format!("{NOT_STOPPED}: {}", told.why()),
+        now,
+    )
 }

@@ -211,12 +211,7 @@ enum NotStarted {
 }
 
 fn no_area(now: Timestamp) -> Outcome {
-    Outcome {
-        status: Status::Rejected,
-        reason: Some(NO_AREA.to_owned()),
-        result_at: Some(now),
-        late: None,
-    }
+    Outcome::ended(Status::Rejected, NO_AREA, now)
 }
 
 /// Which budget of calls a mower is commanded from.

@@ -13,6 +13,7 @@ use crate::commands::bulk::answer::{BulkAnswer, Item};
 use crate::commands::bulk::kept::{Head, Target};
 use crate::commands::request::StopWords;
 use crate::contract::CommandKind;
+use crate::hierarchy::model::MOWER;
 use crate::hierarchy::roster::Member;
 use crate::operations::{Answer, Effect};
 use crate::service::Fleet;
@@ -126,7 +127,7 @@ async fn judge(
         .iter()
         .map(|id| Question {
             action: OBSERVE,
-            kind: "Mower",
+            kind: MOWER,
             id,
         })
         .collect();
