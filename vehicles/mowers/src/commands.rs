@@ -59,6 +59,7 @@ use pacer::Pacer;
 use results::Looks;
 use spool::{Spool, SpoolError};
 use stop::rate::StopRate;
+use unconfirmed::Late;
 
 /// Between two attempts to empty the spool.
 const REPLAY: Duration = Duration::from_millis(500);
@@ -70,6 +71,8 @@ pub struct Control {
     pub epochs: StopEpochs,
     /// Stops that wait for the records.
     pub spool: Spool,
+    /// Stops whose life may have been over before they came on record.
+    pub late: Late,
     /// Turns of vendor accounts.
     pub pacer: Pacer,
     /// Commands that wait for their turn.
@@ -108,6 +111,7 @@ impl Control {
         Ok(Self {
             epochs: StopEpochs::open(records, replica, now).await?,
             spool: Spool::open(spool)?,
+            late: Late::default(),
             pacer: Pacer::default(),
             paced: Paced::default(),
             stop_rate: StopRate::default(),
@@ -148,8 +152,11 @@ pub async fn close(fleet: &Fleet) -> Result<(), ControlError> {
 async fn replay(fleet: &Fleet) {
     loop {
         match fleet.control.spool.replay(&fleet.records).await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "stops from the spool are on record"),
+            Ok(stops) if stops.is_empty() => {}
+            Ok(stops) => {
+                fleet.control.late.add(&stops, fleet.now());
+                tracing::info!(count = stops.len(), "stops from the spool are on record");
+            }
             Err(error) => tracing::debug!("the spool waits: {error}"),
         }
         tokio::time::sleep(REPLAY).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{Any, AnyPool, Executor, SqlSafeStr, Transaction};
+use sqlx::{Any, AnyPool, AssertSqlSafe, Executor, SqlSafeStr, Transaction};
 use thiserror::Error;
 
 #[cfg(test)]
@@ -16,11 +16,16 @@ pub(crate) mod testkit;
 /// How long a caller waits for a connection before it is told that there is none.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
+/// How long a transaction may lie idle on Postgres before the server ends it, in
+/// milliseconds: a replica that froze in one must not keep its locks. Longer than
+/// a change of the hierarchy ever waits for the registry.
+const IDLE_MS: u32 = 30_000;
+
 /// Connections to Postgres of one replica. SQLite has one writer and gets few.
 const CONNECTIONS: u32 = 8;
 
 /// The layout, in order. A file once released is never changed.
-const MIGRATIONS: [(i64, &str, &str); 4] = [
+const MIGRATIONS: [(i64, &str, &str); 5] = [
     (
         1,
         "hierarchy",
@@ -41,6 +46,7 @@ const MIGRATIONS: [(i64, &str, &str); 4] = [
         "calm_epochs",
         include_str!("../migrations/0004_calm_epochs.sql"),
     ),
+    (5, "rooms", include_str!("../migrations/0005_rooms.sql")),
 ];
 
 /// Where the records are.
@@ -128,10 +134,24 @@ impl Records {
                     begin: "BEGIN IMMEDIATE",
                 }
             }
-            Place::Postgres(url) => Records {
-                pool: options.max_connections(CONNECTIONS).connect(url).await?,
-                begin: "BEGIN",
-            },
+            Place::Postgres(url) => {
+                let pool = options
+                    .max_connections(CONNECTIONS)
+                    .after_connect(|connection, _| {
+                        Box::pin(async move {
+                            let idle =
+                                format!("SET idle_in_transaction_session_timeout = {IDLE_MS}");
+                            connection.execute(AssertSqlSafe(idle)).await?;
+                            Ok(())
+                        })
+                    })
+                    .connect(url)
+                    .await?;
+                Records {
+                    pool,
+                    begin: "BEGIN",
+                }
+            }
         };
         let migrations = MIGRATIONS
             .into_iter()

@@ -204,16 +204,12 @@ impl Bulk {
         let account_id = places::account(&mut change, &self.target).await?;
         let mowers = plan.mowers();
         let places = places::of(&mut change, &mowers).await?;
-        let calmed = match self.request.command.kind().calms() {
-            true => calming::raise(&mut change, &mowers).await?,
-            false => HashMap::new(),
-        };
-        let lately = room::lately(&mut change, &mowers, now).await?;
-        let found = Found {
-            places,
-            calmed,
-            lately,
-        };
+        let mut found = Found::at(places);
+        if self.request.command.kind().calms() {
+            found.calmed = calming::raise(&mut change, &mowers).await?;
+        } else {
+            found.full = room::take(&mut change, &found.calm_epochs(), now).await?;
+        }
         let written = self.compose(fleet, (id, account_id), plan, &found, now);
         let sent = written.records.iter().map(|(_, it)| &it.record);
         let records: Vec<Record> = sent.chain(&written.refused).cloned().collect();

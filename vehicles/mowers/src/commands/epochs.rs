@@ -22,7 +22,7 @@ mod kept;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kept::{floor, read as recorded};
+pub(super) use kept::RECORDED;
 
 /// How long the records have for a new attempt after one that failed.
 const AGAIN: Duration = Duration::from_millis(200);

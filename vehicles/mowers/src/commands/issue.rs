@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use jiff::Timestamp;
-use sqlx::Row as _;
+use sqlx::{AssertSqlSafe, Row as _};
 use uuid::Uuid;
 
 use super::ask::Ask;
@@ -78,10 +78,9 @@ async fn write(
     let kind = request.command.kind();
     let placed = placed(&mut change, mower).await?;
     let revision = placed.revision;
-    // Another replica may have stopped it.
-    let kept = epochs::recorded(&mut change, mower).await?;
     let epochs = &fleet.control.epochs;
-    epochs.learn(mower, kept);
+    // Another replica may have stopped it.
+    epochs.learn(mower, placed.stop_epoch);
     let present = Present {
         mower,
         revision,
@@ -91,16 +90,18 @@ async fn write(
     let mut command = request.command;
     check::present(ask, kind, present)?;
     check::bind(ask, &mut command)?;
-    let lately = room::lately(&mut change, &[mower], now).await?;
-    if !room::takes(kind, lately.get(&mower).copied().unwrap_or_default()) {
-        return Err(Problem::BusUnavailable(room::FULL.to_owned()));
-    }
     let calm_epoch = match kind.calms() {
         true => {
             let raised = calming::raise(&mut change, &[mower]).await?;
             raised.get(&mower).copied().ok_or(Problem::Internal)?
         }
-        false => placed.calm_epoch,
+        false => {
+            let calmed = [(mower, placed.calm_epoch)];
+            if !room::take(&mut change, &calmed, now).await?.is_empty() {
+                return Err(Problem::BusUnavailable(room::FULL.to_owned()));
+            }
+            placed.calm_epoch
+        }
     };
     let lives = fleet.settings.lives();
     let record = Record {
@@ -142,21 +143,26 @@ async fn write(
 struct Placed {
     account_id: String,
     revision: u64,
+    stop_epoch: u64,
     calm_epoch: u64,
 }
 
 async fn placed(change: &mut sqlx::AnyConnection, mower: Uuid) -> Result<Placed, Problem> {
-    let row = sqlx::query(
-        "SELECT m.account_id, m.hierarchy_rev, COALESCE(c.epoch, 0) AS calm_epoch
+    let sql = format!(
+        "SELECT m.account_id, m.hierarchy_rev, {} AS stop_epoch,
+             COALESCE(c.epoch, 0) AS calm_epoch
          FROM mowers m LEFT JOIN calm_epochs c ON c.mower_id = m.id WHERE m.id = $1",
-    )
-    .bind(mower.to_string())
-    .fetch_optional(&mut *change)
-    .await?
-    .ok_or(Problem::NotFound)?;
+        epochs::RECORDED
+    );
+    let row = sqlx::query(AssertSqlSafe(sql))
+        .bind(mower.to_string())
+        .fetch_optional(&mut *change)
+        .await?
+        .ok_or(Problem::NotFound)?;
     Ok(Placed {
         account_id: row.try_get("account_id")?,
         revision: store::unsigned(row.try_get("hierarchy_rev")?)?,
+        stop_epoch: store::unsigned(row.try_get("stop_epoch")?)?,
         calm_epoch: store::unsigned(row.try_get("calm_epoch")?)?,
     })
 }

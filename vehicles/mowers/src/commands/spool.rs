@@ -128,15 +128,15 @@ impl Spool {
         written.await.map_err(|_| SpoolError::BrokeOff)?
     }
 
-    /// Writes what waits into the records, and empties the file. How many stops
-    /// that were.
+    /// Writes what waits into the records, and empties the file. The stops that
+    /// waited.
     ///
     /// # Errors
     /// [`SpoolError`]; then everything still waits. A stop that is on record
     /// already is not written again.
-    pub async fn replay(&self, records: &Records) -> Result<usize, SpoolError> {
+    pub async fn replay(&self, records: &Records) -> Result<Vec<Record>, SpoolError> {
         if self.is_empty() {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         let _one_at_a_time = self.0.replaying.lock().await;
         let (content, length) = self.0.content()?;
@@ -147,10 +147,11 @@ impl Spool {
         store::insert(&mut transaction, &content.records).await?;
         transaction.commit().await.map_err(RecordsError::from)?;
         let inner = Arc::clone(&self.0);
-        let count = content.records.len();
-        let emptied = tokio::task::spawn_blocking(move || inner.forget(&content, length));
-        emptied.await.map_err(|_| SpoolError::BrokeOff)??;
-        Ok(count)
+        let emptied = tokio::task::spawn_blocking(move || {
+            inner.forget(&content, length)?;
+            Ok(content.records)
+        });
+        emptied.await.map_err(|_| SpoolError::BrokeOff)?
     }
 }
 

@@ -1,4 +1,4 @@
-use super::testkit::{self, on_both};
+use super::testkit::{self, Store, on_both};
 use super::{Place, Records};
 
 #[tokio::test]
@@ -45,4 +45,16 @@ async fn a_transaction_that_is_dropped_never_was() {
         assert_eq!(count, 0);
     })
     .await;
+}
+
+/// A replica that freezes in a transaction keeps its locks no longer than this.
+#[tokio::test]
+async fn a_transaction_does_not_lie_idle_for_ever() {
+    let store = Store::postgres().await;
+    let limit: String =
+        sqlx::query_scalar("SELECT current_setting('idle_in_transaction_session_timeout')")
+            .fetch_one(store.records.pool())
+            .await
+            .expect("a setting");
+    assert_eq!(limit, "30s");
 }

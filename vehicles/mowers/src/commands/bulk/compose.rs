@@ -1,6 +1,6 @@
 //! The records of a command to many.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -24,8 +24,25 @@ pub(super) struct Found {
     pub(super) places: HashMap<Uuid, Place>,
     /// Their new calm epochs, where the command calms.
     pub(super) calmed: HashMap<Uuid, u64>,
-    /// How many commands they had lately.
-    pub(super) lately: HashMap<Uuid, u64>,
+    /// Those that have no room for another command that does not calm.
+    pub(super) full: HashSet<Uuid>,
+}
+
+impl Found {
+    /// Of candidates that stand here, before more is known.
+    pub(super) fn at(places: HashMap<Uuid, Place>) -> Self {
+        Self {
+            places,
+            calmed: HashMap::new(),
+            full: HashSet::new(),
+        }
+    }
+
+    /// How often each was calmed before.
+    pub(super) fn calm_epochs(&self) -> Vec<(Uuid, u64)> {
+        let places = self.places.iter();
+        places.map(|(id, it)| (*id, it.calm_epoch)).collect()
+    }
 }
 
 /// What is the same for all.
@@ -66,8 +83,7 @@ impl Bulk {
                 items.push(Item::failed(mower, None, reason));
                 continue;
             }
-            let lately = found.lately.get(&mower).copied().unwrap_or_default();
-            if !room::takes(kind, lately) {
+            if found.full.contains(&mower) {
                 items.push(Item::failed(mower, None, room::FULL));
                 continue;
             }

@@ -54,7 +54,6 @@ pub(in crate::commands) async fn of(
     mowers: &[Uuid],
 ) -> Result<HashMap<Uuid, Place>, RecordsError> {
     let mut places = HashMap::with_capacity(mowers.len());
-    let floor = epochs::floor(connection).await?;
     for chunk in mowers.chunks(CHUNK) {
         let ids = placeholders(1, chunk.len());
         let sql = format!(
@@ -62,13 +61,13 @@ pub(in crate::commands) async fn of(
                  COALESCE((SELECT MAX(g.rev) FROM mower_groups g
                      JOIN group_members i ON i.group_id = g.id WHERE i.mower_id = m.id), 0)
                      AS groups_rev,
-                 COALESCE(s.epoch, 0) AS stop_epoch, COALESCE(c.epoch, 0) AS calm_epoch
+                 {} AS stop_epoch, COALESCE(c.epoch, 0) AS calm_epoch
              FROM mowers m
              JOIN accounts a ON a.id = m.account_id
              JOIN sites t ON t.id = m.site_id
-             LEFT JOIN stop_epochs s ON s.mower_id = m.id
              LEFT JOIN calm_epochs c ON c.mower_id = m.id
-             WHERE m.id IN {ids}"
+             WHERE m.id IN {ids}",
+            epochs::RECORDED
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for mower in chunk {
@@ -81,7 +80,7 @@ pub(in crate::commands) async fn of(
             let place = Place {
                 revision,
                 highest: revision.max(above).max(count("groups_rev")?),
-                stop_epoch: count("stop_epoch")?.max(floor),
+                stop_epoch: count("stop_epoch")?,
                 calm_epoch: count("calm_epoch")?,
             };
             places.insert(uuid(&row, "id")?, place);

@@ -12,6 +12,11 @@ use crate::records::{Records, RecordsError};
 /// The row of the floor, which holds for every mower.
 const FLOOR: Uuid = Uuid::nil();
 
+/// In a statement over mowers `m`: the epoch of each on record. Another replica
+/// may have raised it, or the floor of all.
+pub(in crate::commands) const RECORDED: &str = "COALESCE((SELECT MAX(e.epoch) FROM stop_epochs e
+    WHERE e.mower_id IN (m.id, '00000000-0000-0000-0000-000000000000')), 0)";
+
 /// Rows of one statement.
 const CHUNK: usize = 1_000;
 
@@ -92,26 +97,4 @@ async fn write(connection: &mut AnyConnection, epochs: &[(Uuid, u64)]) -> Result
         query.execute(&mut *connection).await?;
     }
     Ok(())
-}
-
-/// The epoch of a mower on record, inside of a transaction: another replica may
-/// have raised it, or the floor of all.
-pub(in crate::commands) async fn read(
-    connection: &mut AnyConnection,
-    mower: Uuid,
-) -> Result<u64, RecordsError> {
-    let epoch: Option<i64> =
-        sqlx::query_scalar("SELECT MAX(epoch) FROM stop_epochs WHERE mower_id IN ($1, $2)")
-            .bind(mower.to_string())
-            .bind(FLOOR.to_string())
-            .fetch_one(&mut *connection)
-            .await?;
-    epoch.map_or(Ok(0), unsigned)
-}
-
-/// What no epoch on record is below, inside of a transaction.
-pub(in crate::commands) async fn floor(
-    connection: &mut AnyConnection,
-) -> Result<u64, RecordsError> {
-    read(connection, FLOOR).await
 }

@@ -1,6 +1,8 @@
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::take;
 use crate::commands::testkit::{Asking, Cut, Rig, mower};
 
 fn speed() -> Value {
@@ -52,4 +54,65 @@ async fn what_was_not_sent_takes_no_room() {
     }
     rig.bus.cut(Cut::None);
     fill(&rig, 48).await;
+}
+
+/// On Postgres many replicas write at once, and each sees what was committed.
+#[tokio::test]
+async fn the_last_place_is_given_once() {
+    let rig = Rig::postgres(1).await;
+    fill(&rig, 44).await;
+    let racing: Vec<Asking> = (0..8).map(|_| Asking::command(mower(1), speed())).collect();
+    let sent = join_all(racing.iter().map(|it| rig.send(it))).await;
+    let accepted = sent.iter().filter(|it| it.status == 202).count();
+    assert_eq!(accepted, 4, "{sent:?}");
+    assert_eq!(rig.count().await, 48);
+}
+
+/// A replica that froze as it wrote down a command holds up no pause.
+#[tokio::test]
+async fn what_calms_waits_for_no_other_command() {
+    let rig = Rig::postgres(1).await;
+    fill(&rig, 1).await;
+    let mut frozen = rig.fleet.records.begin().await.expect("a transaction");
+    let full = take(&mut frozen, &[(mower(1), 0)], rig.now()).await;
+    assert!(full.expect("room").is_empty());
+    let calm = Asking::command(mower(1), json!({ "kind": "pause_mow" }));
+    assert_eq!(rig.send(&calm).await.status, 202);
+    // It does hold up all others.
+    let other = Asking::command(mower(1), speed());
+    tokio::select! {
+        sent = rig.send(&other) => panic!("it waited for nobody: {}", sent.text),
+        () = somebody_waits(&rig) => {}
+    }
+}
+
+/// Until a connection to the records waits for a lock.
+async fn somebody_waits(rig: &Rig) {
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    loop {
+        let count: i64 = sqlx::query_scalar(waiting)
+            .fetch_one(rig.fleet.records.pool())
+            .await
+            .expect("a count");
+        if count > 0 {
+            return;
+        }
+    }
+}
+
+/// Calming commands count, so that the last of a mower's room is left for more
+/// of them; and those that the stream has dropped count no longer.
+#[tokio::test]
+async fn what_calmed_takes_room_as_long_as_the_stream_keeps_it() {
+    let rig = Rig::new(1).await;
+    for _ in 0..40 {
+        let calm = Asking::command(mower(1), json!({ "kind": "pause_mow" }));
+        assert_eq!(rig.send(&calm).await.status, 202);
+    }
+    fill(&rig, 8).await;
+    let more = Asking::command(mower(1), speed());
+    assert_eq!(rig.send(&more).await.status, 503);
+    rig.pass(401_000);
+    fill(&rig, 10).await;
 }

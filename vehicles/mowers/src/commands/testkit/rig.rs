@@ -27,6 +27,7 @@ use crate::crash::Crash;
 use crate::gateway_link::GatewayLink;
 use crate::hierarchy::reconcile::load_roster;
 use crate::hierarchy::roster::Roster;
+use crate::records::testkit::Store;
 use crate::records::{Place, Records};
 use crate::service::Fleet;
 use crate::service::router::router;
@@ -219,14 +220,31 @@ impl Rig {
         Self::made(mowers, Crash::default(), patience).await
     }
 
+    /// With its records in Postgres.
+    pub(crate) async fn postgres(mowers: u128) -> Self {
+        let store = Store::postgres().await;
+        let (folder, place) = (TempDir::new().expect("a folder"), store.place.clone());
+        Self::in_place((folder, place), mowers, Crash::default(), PATIENCE).await
+    }
+
     /// With a point at which the service hangs as if it had died.
     pub(crate) async fn with(mowers: u128, crash: Crash) -> Self {
         Self::made(mowers, crash, PATIENCE).await
     }
 
     async fn made(mowers: u128, crash: Crash, patience: Duration) -> Self {
-        let folder = Arc::new(TempDir::new().expect("a folder"));
+        let folder = TempDir::new().expect("a folder");
         let place = Place::File(folder.path().join("mowers.db"));
+        Self::in_place((folder, place), mowers, crash, patience).await
+    }
+
+    async fn in_place(
+        (folder, place): (TempDir, Place),
+        mowers: u128,
+        crash: Crash,
+        patience: Duration,
+    ) -> Self {
+        let folder = Arc::new(folder);
         let records = Records::open(&place).await.expect("records");
         populate(&records, mowers).await;
         records.pool().close().await;

@@ -58,3 +58,60 @@ async fn a_stop_that_was_carried_out_is_none() {
         .expect("a look");
     assert_eq!(found, []);
 }
+
+/// The records were down for longer than the stop lived.
+#[tokio::test]
+async fn a_stop_that_came_on_record_late_is_told_once() {
+    let rig = Rig::new(1).await;
+    rig.fleet.records.pool().close().await;
+    let asking = Asking::stop(mower(1));
+    assert_eq!(rig.send(&asking).await.json()["recorded"], false);
+    rig.pass(3_600_000);
+    let rig = rig.again().await;
+    let control = &rig.fleet.control;
+    let count = || control.counters.stops_unconfirmed.get();
+    let mut alarms = Alarms::starting(rig.now());
+    alarms.look(&rig.fleet).await.expect("a look");
+    let replayed = control.spool.replay(&rig.fleet.records).await;
+    control.late.add(&replayed.expect("a replay"), rig.now());
+    // A word on it may still wait for its record.
+    for (passed, expected) in [(4_999, 0), (1, 1), (60_000, 1)] {
+        rig.pass(passed);
+        alarms.look(&rig.fleet).await.expect("a look");
+        assert_eq!(count(), expected, "{passed} ms on");
+    }
+}
+
+/// Its life is not over yet as it comes on record: it is told when it is.
+#[tokio::test]
+async fn a_stop_that_came_on_record_in_time_is_told_once() {
+    let rig = Rig::new(1).await;
+    rig.fleet.records.pool().close().await;
+    assert_eq!(rig.send(&Asking::stop(mower(1))).await.status, 202);
+    rig.pass(2_000);
+    let rig = rig.again().await;
+    let control = &rig.fleet.control;
+    let replayed = control.spool.replay(&rig.fleet.records).await;
+    control.late.add(&replayed.expect("a replay"), rig.now());
+    let mut alarms = Alarms::starting(rig.now());
+    for (passed, expected) in [(12_999, 0), (1, 1), (60_000, 1)] {
+        rig.pass(passed);
+        alarms.look(&rig.fleet).await.expect("a look");
+        assert_eq!(
+            control.counters.stops_unconfirmed.get(),
+            expected,
+            "{passed} ms on"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_stop_that_nobody_answered_while_no_replica_ran_is_told() {
+    let rig = Rig::new(1).await;
+    assert_eq!(rig.send(&Asking::stop(mower(1))).await.status, 202);
+    let rig = rig.again().await;
+    rig.pass(600_000);
+    let mut alarms = Alarms::starting(rig.now());
+    alarms.look(&rig.fleet).await.expect("a look");
+    assert_eq!(rig.fleet.control.counters.stops_unconfirmed.get(), 1);
+}
