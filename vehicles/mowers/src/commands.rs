@@ -18,7 +18,7 @@ use crate::telemetry;
 
 pub mod ask;
 pub mod bulk;
-mod calming;
+pub mod calming;
 mod check;
 pub mod counters;
 pub mod epochs;

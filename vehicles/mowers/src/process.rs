@@ -13,11 +13,12 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
 use crate::bus::local::LocalBus;
 use crate::bus::nats::{self, NatsBus};
 use crate::bus::{Bus, BusError};
-use crate::commands::{self, Control, ControlError};
+use crate::commands::{self, Control, ControlError, calming};
 use crate::config::{BusPlace, Config};
 use crate::device::leases::Leases;
 use crate::device::wire::{ConnectionSpec, MowerEntry};
@@ -229,8 +230,24 @@ impl device::roster::Roster for Mowers {
                 options: Value::Object(member.connection.options.clone()),
             },
             stop_epoch: fleet.control.epochs.current(member.mower_id),
+            calm_epoch: 0,
         });
         Some(entries.collect())
+    }
+
+    async fn calmed(&self, page: &mut [MowerEntry]) {
+        let mowers: Vec<Uuid> = page.iter().map(|entry| entry.mower_id).collect();
+        match calming::epochs(&self.0.records, &mowers).await {
+            Ok(epochs) => {
+                for entry in page {
+                    let epoch = epochs.get(&entry.mower_id).copied();
+                    entry.calm_epoch = epoch.unwrap_or_default();
+                }
+            }
+            Err(error) => {
+                tracing::warn!("the shards are not told which mowers were calmed: {error}")
+            }
+        }
     }
 }
 

@@ -12,11 +12,34 @@ use std::collections::HashMap;
 use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
 use uuid::Uuid;
 
-use super::store::{unsigned, uuid};
-use crate::records::RecordsError;
+use super::store::{placeholders, unsigned, uuid};
+use crate::records::{Records, RecordsError};
 
 /// Mowers of one statement.
 const CHUNK: usize = 1_000;
+
+/// The epochs on record of mowers; those that were never calmed are missing.
+///
+/// # Errors
+/// [`RecordsError`].
+pub async fn epochs(
+    records: &Records,
+    mowers: &[Uuid],
+) -> Result<HashMap<Uuid, u64>, RecordsError> {
+    let mut epochs = HashMap::new();
+    for chunk in mowers.chunks(CHUNK) {
+        let ids = placeholders(1, chunk.len());
+        let sql = format!("SELECT mower_id, epoch FROM calm_epochs WHERE mower_id IN {ids}");
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for mower in chunk {
+            query = query.bind(mower.to_string());
+        }
+        for row in query.fetch_all(records.pool()).await? {
+            epochs.insert(uuid(&row, "mower_id")?, unsigned(row.try_get("epoch")?)?);
+        }
+    }
+    Ok(epochs)
+}
 
 /// Raises the epoch of each of these mowers; the new ones.
 ///

@@ -157,8 +157,7 @@ impl Holding {
             self.let_go(mower_id).await;
         }
         for entry in self.entries.values() {
-            let ledger = &self.shared.ledger;
-            ledger.raise_epoch(entry.mower_id, entry.stop_epoch);
+            self.shared.ledger.raise_epochs(entry);
         }
         true
     }
@@ -187,8 +186,10 @@ impl Holding {
                 self.let_go(held.mower_id).await;
             }
         }
-        let unknown = |hold: &Hold| !self.entries.contains_key(&hold.mower_id);
-        if answer.holds.iter().any(unknown) {
+        // SAFETY-STOP: who held it before may have paused it a moment ago: what was
+        // asked before that pause must not undo it here.
+        let is_new = |hold: &Hold| self.shared.held(hold.mower_id).is_none();
+        if answer.holds.iter().any(is_new) {
             self.read_list().await;
         }
         for hold in answer.holds {

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::journal::{Journal, JournalError, Line};
 use super::metrics::Metrics;
+use super::wire::MowerEntry;
 use crate::contract::{CommandResult, Envelope, Priority, Status};
 
 mod mark;
@@ -263,11 +264,13 @@ impl Ledger {
         line
     }
 
-    /// The records know of an epoch that this process did not see.
-    pub(crate) fn raise_epoch(&self, mower_id: Uuid, epoch: u64) {
+    /// The records know of epochs that this process did not see.
+    pub(crate) fn raise_epochs(&self, entry: &MowerEntry) {
         let mut memory = self.lock();
-        let mark = memory.marks.entry(mower_id).or_default();
-        mark.epoch = mark.epoch.max(epoch);
+        let mark = memory.marks.entry(entry.mower_id).or_default();
+        mark.epoch = mark.epoch.max(entry.stop_epoch);
+        let calmed = memory.calms.entry(entry.mower_id).or_default();
+        *calmed = (*calmed).max(entry.calm_epoch);
     }
 
     /// Forgets what is older than a day, and the oldest when there is no room.

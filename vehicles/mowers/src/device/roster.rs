@@ -23,6 +23,11 @@ pub trait Roster: Send + Sync {
     /// All mowers of all accounts, in any order; none when they cannot be read,
     /// which is answered with silence.
     async fn mowers(&self) -> Option<Vec<MowerEntry>>;
+
+    /// Sets the calm epochs of one page, which [`Roster::mowers`] leaves at zero:
+    /// only the records know them. Where they cannot be read they stay as they
+    /// are, since a mower must be held to be stopped.
+    async fn calmed(&self, page: &mut [MowerEntry]);
 }
 
 /// Answers `fleet.mowers.list` and `fleet.leases` until the bus is lost.
@@ -60,6 +65,7 @@ async fn list(roster: &dyn Roster, asked: Asked) {
     mowers.retain(|entry| request.after.is_none_or(|after| entry.mower_id > after));
     let more = mowers.len() > PAGE;
     mowers.truncate(PAGE);
+    roster.calmed(&mut mowers).await;
     let next = mowers.last().map(|last| last.mower_id).filter(|_| more);
     answer(asked.reply, &ListAnswer { mowers, next }).await;
 }

@@ -77,6 +77,9 @@ impl Roster for Rows {
     async fn mowers(&self) -> Option<Vec<MowerEntry>> {
         Some(self.0.lock().unwrap().clone())
     }
+
+    /// Its entries say already.
+    async fn calmed(&self, _page: &mut [MowerEntry]) {}
 }
 
 /// A running gateway, a mower, and all that the test may turn.
@@ -141,6 +144,11 @@ impl Rig {
         self.gateway = None;
         // What the old one left behind ends first.
         sleep(ms(10)).await;
+        self.gateway = Some(self.another().await);
+    }
+
+    /// One more gateway of the present settings.
+    pub(crate) async fn another(&self) -> DeviceGateway {
         let gateway = DeviceGateway::start(
             self.config.clone(),
             Arc::clone(&self.bus) as Arc<dyn Bus>,
@@ -148,8 +156,8 @@ impl Rig {
         )
         .await
         .unwrap();
-        self.gateway = Some(gateway);
         sleep(ms(100)).await;
+        gateway
     }
 
     pub(crate) fn counts(&self) -> super::Counts {

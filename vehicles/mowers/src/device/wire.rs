@@ -38,6 +38,9 @@ pub struct MowerEntry {
     /// The epoch of its last stop, as the records say.
     #[serde(default)]
     pub stop_epoch: u64,
+    /// How often it was paused or sent home, as the records say.
+    #[serde(default)]
+    pub calm_epoch: u64,
 }
 
 /// How a mower is reached. Holds no secrets.

@@ -21,6 +21,7 @@ pub(crate) fn entry(mower_id: Uuid, kind: &str) -> MowerEntry {
             options: json!({}),
         },
         stop_epoch: 0,
+        calm_epoch: 0,
     }
 }
 

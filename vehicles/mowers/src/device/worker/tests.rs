@@ -278,6 +278,25 @@ async fn a_pause_is_not_undone_by_what_comes_after_a_restart() {
     assert_eq!(rig.last(later).unwrap().0, Status::Executed);
 }
 
+/// Another gateway held the mower, and had the pause; this one read its list
+/// before.
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_not_undone_by_what_comes_to_the_next_gateway() {
+    let mut rig = Rig::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    rig.config.shard = "two".to_owned();
+    rig.config.state = folder.path().to_owned();
+    let next = rig.another().await;
+    assert!(next.holds().is_empty());
+    rig.rows.0.lock().unwrap()[0].calm_epoch = 7;
+    rig.gateway = None;
+    sleep(ms(9_000)).await;
+    assert_eq!(next.holds(), [rig.mower]);
+    superseded(&rig, asked(&rig, Command::StartMow(start_mow()), 6).await);
+    let later = asked(&rig, Command::StartMow(start_mow()), 7).await;
+    assert_eq!(rig.last(later).unwrap().0, Status::Executed);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_calms_waits_for_nothing_that_was_not_sent() {
     let rig = Rig::with(|config| config.bounds.queue = 2, 0).await;
